@@ -1,0 +1,1 @@
+//! Names every shipped plugin, so that the binary contains it

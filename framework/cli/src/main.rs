@@ -1,0 +1,3 @@
+//! The `iodyno` binary.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Facts about devices, and the guard that protects them

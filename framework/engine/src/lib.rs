@@ -1,0 +1,1 @@
+//! The data path: clock, lanes, pacing, recording

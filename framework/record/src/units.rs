@@ -1,0 +1,85 @@
+//! Numbers for people, the same in every reporter: binary sizes, decimal bandwidth, latencies with their unit.
+
+/// A size: `4KiB` where it is a whole number of a binary unit, else `1234B`.
+pub fn size(bytes: u64) -> String {
+    for (unit, name) in
+        [(1u64 << 50, "PiB"), (1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
+    {
+        if bytes >= unit && bytes.is_multiple_of(unit) {
+            return format!("{}{name}", bytes / unit);
+        }
+    }
+    format!("{bytes}B")
+}
+
+/// An amount of data, decimal, four digits: `1.234 GB`.
+pub fn amount(bytes: f64) -> String {
+    si(bytes, "B")
+}
+
+/// Bandwidth, decimal: `3.42 GB/s`.
+pub fn bandwidth(bytes_per_s: f64) -> String {
+    si(bytes_per_s, "B/s")
+}
+
+/// A rate or count with `k`, `M`, `G`: `825k`.
+pub fn count(value: f64) -> String {
+    si(value, "").replace(' ', "")
+}
+
+fn si(value: f64, unit: &str) -> String {
+    for (scale, prefix) in [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")] {
+        if value.abs() >= scale * 0.999_95 {
+            return format!("{} {prefix}{unit}", digits(value / scale));
+        }
+    }
+    format!("{} {unit}", digits(value))
+}
+
+/// A latency: `640 ns`, `82.47 us`, `4.012 ms`, `1.5 s`.
+pub fn latency(ns: f64) -> String {
+    for (scale, unit) in [(1e9, "s"), (1e6, "ms"), (1e3, "us")] {
+        if ns >= scale * 0.999_95 {
+            return format!("{} {unit}", digits(ns / scale));
+        }
+    }
+    format!("{} ns", digits(ns))
+}
+
+/// A duration in whole seconds and above: `1h 02m 03s`, `42s`; below ten seconds `1.5s`.
+pub fn duration(ns: u64) -> String {
+    let seconds = ns / 1_000_000_000;
+    match seconds {
+        0..10 => format!("{}s", digits((ns as f64 / 1e9 * 100.0).round() / 100.0)),
+        10..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m {:02}s", seconds / 3600, seconds / 60 % 60, seconds % 60),
+    }
+}
+
+/// Four significant digits without trailing zeroes.
+fn digits(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let before = value.abs().log10().floor() as i32 + 1;
+    let text = format!("{value:.*}", usize::try_from(4 - before).unwrap_or(0));
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_people_write_them() {
+        assert_eq!([size(0), size(4096), size(4000), size(3 << 30)], ["0B", "4KiB", "4000B", "3GiB"]);
+        assert_eq!([bandwidth(3.42e9), bandwidth(0.0), bandwidth(999.0)], ["3.42 GB/s", "0 B/s", "999 B/s"]);
+        assert_eq!([count(825_000.0), count(12.0), count(999_999.0)], ["825k", "12", "1M"]);
+        assert_eq!([latency(640.0), latency(82_471.0), latency(1.5e9)], ["640 ns", "82.47 us", "1.5 s"]);
+        assert_eq!(
+            [duration(1_500_000_000), duration(42_000_000_000), duration(3_723_000_000_000)],
+            ["1.5s", "42s", "1h 02m 03s"]
+        );
+    }
+}

@@ -1,0 +1,1 @@
+//! Runs a plan and keeps its record

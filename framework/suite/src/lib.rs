@@ -1,0 +1,1 @@
+//! The TOML suite: from text to a plan

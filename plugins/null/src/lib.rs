@@ -1,0 +1,1 @@
+//! Backend null: completes everything at once

@@ -1,0 +1,1 @@
+//! Backend sim: a simulated device on a virtual clock

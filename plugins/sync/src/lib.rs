@@ -1,0 +1,1 @@
+//! Backend sync: one blocking system call an I/O

@@ -1,0 +1,1 @@
+//! Tests of the whole: the binary, the house rules, the published formats.

@@ -1,0 +1,1 @@
+//! Workload synthetic: mixes, patterns and distributions
