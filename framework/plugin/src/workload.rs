@@ -28,7 +28,8 @@ pub struct WorkloadInfo {
     pub ops: OpSet,
     /// Longest request, bytes; buffers are this large.
     pub max_len: u32,
-    /// Every length and offset is a multiple of this many bytes. Must be a multiple of the target's granule.
+    /// Every length and offset is a multiple of this many bytes, but for a request that is cut at the region's
+    /// end, to a multiple of [`StreamSpec::granule`]. Must itself be a multiple of the target's granule.
     pub granule: u32,
     /// Whether `Stream::complete` must be called. It costs some time for each I/O.
     pub wants_completions: bool,

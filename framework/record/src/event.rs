@@ -87,8 +87,6 @@ pub enum Event {
     RunFinished {
         /// How.
         outcome: Outcome,
-        /// The exit code that follows.
-        exit_code: u8,
     },
 }
 

@@ -25,7 +25,7 @@ pub use histogram::{
     Histogram, LatencySummary, Percentile, RELATIVE_ERROR, SLOTS, slot_highest, slot_lowest, slot_of,
 };
 pub use plan::{Bounds, Item, ItemKind, Plan, PlanTarget, Procedure};
-pub use results::{ItemResult, Outcome, Results, Run, StepRecord};
+pub use results::{ItemResult, Outcome, Results, ResultsFile, Run, StepRecord};
 pub use row::{Row, RowKind, RowLatency};
 pub use settings::{Setting, Settings};
 pub use step::{

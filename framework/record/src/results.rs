@@ -8,6 +8,22 @@ use crate::expect::ExpectResult;
 use crate::plan::{ItemKind, Plan};
 use crate::step::{Note, StepResult, StepSpec};
 
+/// The document of the `json` reporter: several runs, or one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ResultsFile {
+    /// Always [`ResultsFile::SCHEMA`], so that a file can be told from others.
+    pub schema: String,
+    /// Version of this data.
+    pub schema_version: u32,
+    /// The runs, in the order in which they were asked for.
+    pub runs: Vec<Results>,
+}
+
+impl ResultsFile {
+    /// The word in `schema`.
+    pub const SCHEMA: &str = "iodyno-results";
+}
+
 /// A run, finished or interrupted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Results {

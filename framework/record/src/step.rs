@@ -333,6 +333,8 @@ pub enum Stamps {
     PerCompletion,
     /// The simulated device tells finish times.
     Simulated,
+    /// The process was killed before it was recorded.
+    Unknown,
 }
 
 /// The backend that ran.

@@ -57,6 +57,21 @@ pub fn duration(ns: u64) -> String {
     }
 }
 
+/// A moment as `2026-12-01 02:55:12` in UTC. Civil date from days after Hinnant,
+/// <https://howardhinnant.github.io/date_algorithms.html#civil_from_days>.
+pub fn utc(unix_ms: u64) -> String {
+    let seconds = unix_ms / 1000;
+    let days = seconds / 86_400 + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let (month, day) = (if shifted < 10 { shifted + 3 } else { shifted - 9 }, day_of_year - (153 * shifted + 2) / 5 + 1);
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let (h, m, s) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02} {h:02}:{m:02}:{s:02}")
+}
+
 /// Four significant digits without trailing zeroes.
 fn digits(value: f64) -> String {
     if value == 0.0 {
@@ -70,6 +85,14 @@ fn digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments() {
+        assert_eq!(utc(0), "1970-01-01 00:00:00");
+        assert_eq!(utc(951_782_399_999), "2000-02-28 23:59:59");
+        assert_eq!(utc(951_782_400_000), "2000-02-29 00:00:00");
+        assert_eq!(utc(1_796_093_712_000), "2026-12-01 02:55:12");
+    }
 
     #[test]
     fn as_people_write_them() {

@@ -1,0 +1,370 @@
+//! Scratch files: files that iodyno makes, recognises as its own, and may overwrite without a grant.
+//!
+//! A mark says that a file is iodyno's, how large it is and whether it has been written in full. It is an extended
+//! attribute of the file, or a file beside it where the file system has none. The mark names the inode and
+//! its time of birth, which no copy shares, and the size: a file that was copied, replaced or resized is not
+//! trusted.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use iodyno_record::{DeviceFacts, Note, NoteLevel};
+use rustix::fs::{FallocateFlags, FlockOperation, OFlags, Statx, StatxFlags, XattrFlags};
+use rustix::io::Errno;
+
+use crate::error::{DeviceError, Refusal};
+use crate::guard::{self, Grants, OpenTarget};
+use crate::object::{self, DeviceNumber};
+use crate::probe;
+
+/// Name of the scratch file that is used when no target is named.
+pub const DEFAULT_NAME: &str = "iodyno-scratch.dat";
+
+const ATTRIBUTE: &str = "user.iodyno.scratch";
+const SIDECAR_SUFFIX: &str = ".iodyno";
+const LONGEST_MARK: usize = 1024;
+
+/// What is at the path of a scratch file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nothing: [`create`] will make it.
+    Missing,
+    /// A file that iodyno did not make or that was changed since; [`create`] will refuse.
+    Foreign,
+    /// A file of iodyno's that must be written in full before it is read; [`create`] gives it the right size.
+    NeedsFill,
+    /// A file of iodyno's with the size asked for, written in full.
+    Ready,
+}
+
+/// What is at `path`, where a scratch file of `size_bytes` is wanted. Changes nothing.
+///
+/// # Errors
+/// When the system refuses to look.
+pub fn state(path: &Path, size_bytes: u64) -> Result<State, DeviceError> {
+    let path = probe::absolute(path)?;
+    let Some((file, status)) = open_regular(&path)? else {
+        return Ok(State::Missing);
+    };
+    let Some(file) = file else {
+        return Ok(State::Foreign);
+    };
+    let mark =
+        read_mark(file.as_fd(), &path).map_err(|e| DeviceError::system("read the mark of", &path, e))?;
+    Ok(match mark {
+        Some(mark) if mark.fits(&status) => {
+            if mark.filled && status.stx_size == size_bytes {
+                State::Ready
+            } else {
+                State::NeedsFill
+            }
+        }
+        _ => State::Foreign,
+    })
+}
+
+/// Makes sure that a scratch file of `size_bytes` is at `path`: makes it, or replaces one of iodyno's that has another
+/// size. Its blocks are allocated but not written; [`state`] tells whether they must be.
+///
+/// # Errors
+/// [`DeviceError::Foreign`] when somebody else's file is there, [`DeviceError::Refused`] when iodyno's own is in use,
+/// [`DeviceError::NoSpace`] when less than the size and a reserve (1 %, at least 64 MiB) is free.
+pub fn create(path: &Path, size_bytes: u64) -> Result<(), DeviceError> {
+    let path = probe::absolute(path)?;
+    let path = fs::canonicalize(&path).unwrap_or(path);
+    let mut reclaimed_bytes = 0;
+    match state(&path, size_bytes)? {
+        State::Foreign => return Err(DeviceError::Foreign { path }),
+        State::Ready => return Ok(()),
+        State::Missing => {}
+        State::NeedsFill => {
+            let old = fs::metadata(&path).map_err(|e| DeviceError::system("look at", &path, e))?;
+            if old.len() == size_bytes {
+                return Ok(());
+            }
+            reclaimed_bytes = old.blocks() * crate::block::SECTOR;
+        }
+    }
+    check_space(&path, size_bytes, reclaimed_bytes)?;
+    remove_own(&path)?;
+    allocate(&path, size_bytes)
+}
+
+/// Remembers that a scratch file has been written in full. Makes its data durable first.
+///
+/// # Errors
+/// When the target is no scratch file, or the system refuses.
+pub fn mark_filled(target: &OpenTarget) -> Result<(), DeviceError> {
+    let path = PathBuf::from(target.facts().path.as_deref().unwrap_or_default());
+    if target.grant().is_none() || !is_own(target.fd(), target.facts()) {
+        return Err(DeviceError::Foreign { path });
+    }
+    rustix::fs::fsync(target.fd()).map_err(|e| DeviceError::system("make durable", &path, e))?;
+    write_mark(target.fd(), &path, true, target.facts().size_bytes)
+}
+
+/// Where a scratch file goes when no path was given: the current folder, or `/var/tmp` with a note when that
+/// is in memory.
+///
+/// # Errors
+/// When both are in memory, or the system refuses to look.
+pub fn default_scratch_dir(current: &Path) -> Result<(PathBuf, Option<Note>), DeviceError> {
+    if !is_in_memory(current)? {
+        return Ok((current.to_owned(), None));
+    }
+    let other = Path::new("/var/tmp");
+    if is_in_memory(other)? {
+        let reason = "and /var/tmp are in memory: name a scratch file on a disk";
+        return Err(DeviceError::unsuitable(current, reason));
+    }
+    let text = format!("{} is in memory, so the scratch file is in {}", current.display(), other.display());
+    let note = Note { level: NoteLevel::Info, code: "scratch_moved".to_owned(), text };
+    Ok((other.to_owned(), Some(note)))
+}
+
+fn is_in_memory(folder: &Path) -> Result<bool, DeviceError> {
+    const TMPFS_MAGIC: u64 = 0x0102_1994;
+    const RAMFS_MAGIC: u64 = 0x8584_58f6;
+    let kind = rustix::fs::statfs(folder).map_err(|e| DeviceError::system("look at", folder, e))?.f_type;
+    Ok([TMPFS_MAGIC, RAMFS_MAGIC].contains(&(kind as u64 & 0xffff_ffff)))
+}
+
+/// Whether an open file is one of iodyno's own. Whatever is unclear means no.
+pub(crate) fn is_own(fd: BorrowedFd<'_>, facts: &DeviceFacts) -> bool {
+    let path = Path::new(facts.path.as_deref().unwrap_or_default());
+    let mark = read_mark(fd, path).ok().flatten();
+    let status = object::status(fd).ok();
+    mark.zip(status).is_some_and(|(mark, status)| mark.fits(&status))
+}
+
+type Opened = Option<(Option<File>, Statx)>;
+
+/// Opens what is at `path` if it is a regular file; symlinks are followed. `None` = nothing is there.
+fn open_regular(path: &Path) -> Result<Opened, DeviceError> {
+    let found = match object::find(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            // A symlink that leads nowhere is something, though.
+            return match fs::symlink_metadata(path) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+                _ => Err(DeviceError::unsuitable(path, "is a symlink that leads nowhere: remove it")),
+            };
+        }
+        found => found.map_err(|e| DeviceError::system("find", path, e))?,
+    };
+    let status = object::status(&found).map_err(|e| DeviceError::system("look at", path, e))?;
+    if object::file_type(&status) != rustix::fs::FileType::RegularFile {
+        return Ok(Some((None, status)));
+    }
+    match object::open_found(&found, OFlags::RDONLY) {
+        Ok(fd) => Ok(Some((Some(File::from(fd)), status))),
+        Err(e) => Err(DeviceError::system("open", path, e)),
+    }
+}
+
+fn check_space(path: &Path, size_bytes: u64, reclaimed_bytes: u64) -> Result<(), DeviceError> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let space = rustix::fs::statvfs(folder).map_err(|e| DeviceError::system("look at", folder, e))?;
+    if space.f_blocks == 0 {
+        return Ok(()); // ramfs and some network file systems do not tell
+    }
+    let free_bytes = space.f_bavail.saturating_mul(space.f_frsize).saturating_add(reclaimed_bytes);
+    let reserve_bytes = (size_bytes / 100).max(64 << 20);
+    let needed_bytes = size_bytes.saturating_add(reserve_bytes);
+    if needed_bytes > free_bytes {
+        return Err(DeviceError::NoSpace { path: path.to_owned(), needed_bytes, free_bytes });
+    }
+    Ok(())
+}
+
+/// Removes a scratch file of another size, if nobody uses it.
+fn remove_own(path: &Path) -> Result<(), DeviceError> {
+    let error = |e: io::Error| DeviceError::system("remove", path, e);
+    let file = match File::open(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        file => file.map_err(error)?,
+    };
+    // Held until it is removed. An empty one, left by a run that was killed while it made it, can't be a target.
+    let (_lock, _target);
+    if file.metadata().map_err(error)?.len() == 0 {
+        lock(&file, path)?;
+        _lock = file;
+    } else {
+        drop(file);
+        let facts = probe::probe("scratch", path)?;
+        _target = guard::open_write(&facts, false, &Grants::default())?;
+    }
+    for path in [path.to_owned(), sidecar(path)] {
+        match fs::remove_file(&path) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(error(e)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn allocate(path: &Path, size_bytes: u64) -> Result<(), DeviceError> {
+    let new = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
+    let file = new.map_err(|e| DeviceError::system("make", path, e))?;
+    let unfinished = Unfinished(path);
+    lock(&file, path)?;
+    // The mark comes first: a run that is killed now leaves a file that the next one may replace.
+    write_mark(file.as_fd(), path, false, size_bytes)?;
+    match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, size_bytes) {
+        Err(Errno::OPNOTSUPP) => file.set_len(size_bytes),
+        allocated => allocated.map_err(io::Error::from),
+    }
+    .map_err(|e| DeviceError::system("allocate", path, e))?;
+    std::mem::forget(unfinished);
+    Ok(())
+}
+
+/// Keeps other runs away while a file is made or removed.
+fn lock(file: &File, path: &Path) -> Result<(), DeviceError> {
+    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => {
+            let refusals = vec![Refusal::new("busy", "another run of iodyno is making it right now")];
+            Err(DeviceError::Refused { target: path.display().to_string(), refusals })
+        }
+        _ => Ok(()), // some network file systems have no locks
+    }
+}
+
+/// Removes a file that could not be made in full.
+struct Unfinished<'a>(&'a Path);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        for path in [self.0.to_owned(), sidecar(self.0)] {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Mark {
+    filled: bool,
+    size_bytes: u64,
+    inode: u64,
+    device: DeviceNumber,
+    /// Seconds and nanoseconds; `None` where the file system does not keep it.
+    birth: Option<(i64, u32)>,
+}
+
+impl Mark {
+    fn of(status: &Statx, filled: bool, size_bytes: u64) -> Self {
+        Mark {
+            filled,
+            size_bytes,
+            inode: status.stx_ino,
+            device: DeviceNumber { major: status.stx_dev_major, minor: status.stx_dev_minor },
+            birth: birth(status),
+        }
+    }
+
+    /// Whether this is the file that was marked. Device numbers can change with a reboot, times of birth do not.
+    fn fits(&self, status: &Statx) -> bool {
+        let now = Mark::of(status, self.filled, self.size_bytes);
+        let same_file = self.inode == now.inode
+            && match (self.birth, now.birth) {
+                (Some(a), Some(b)) => a == b,
+                (None, None) => self.device == now.device,
+                _ => false,
+            };
+        same_file && (status.stx_size == self.size_bytes || (!self.filled && status.stx_size == 0))
+    }
+
+    fn write(&self) -> String {
+        let birth = self.birth.map_or_else(|| "-".to_owned(), |(s, ns)| format!("{s}.{ns:09}"));
+        let state = if self.filled { "filled" } else { "allocated" };
+        format!(
+            "iodyno scratch 1 {state} size {} inode {} device {} birth {birth}",
+            self.size_bytes, self.inode, self.device
+        )
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let ["iodyno", "scratch", "1", state, "size", size, "inode", inode, "device", device, "birth", birth] =
+            words[..]
+        else {
+            return None;
+        };
+        Some(Mark {
+            filled: match state {
+                "filled" => true,
+                "allocated" => false,
+                _ => return None,
+            },
+            size_bytes: size.parse().ok()?,
+            inode: inode.parse().ok()?,
+            device: DeviceNumber::parse(device)?,
+            birth: match birth {
+                "-" => None,
+                time => {
+                    let (seconds, ns) = time.split_once('.')?;
+                    Some((seconds.parse().ok()?, ns.parse().ok()?))
+                }
+            },
+        })
+    }
+}
+
+fn birth(status: &Statx) -> Option<(i64, u32)> {
+    let known = StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::BTIME);
+    known.then_some((status.stx_btime.tv_sec, status.stx_btime.tv_nsec))
+}
+
+/// Beside the file itself, by whatever symlink it was reached.
+fn sidecar(path: &Path) -> PathBuf {
+    let mut name = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).into_os_string();
+    name.push(SIDECAR_SUFFIX);
+    PathBuf::from(name)
+}
+
+fn write_mark(fd: BorrowedFd<'_>, path: &Path, filled: bool, size_bytes: u64) -> Result<(), DeviceError> {
+    let error = |e: io::Error| DeviceError::system("mark", path, e);
+    let text = Mark::of(&object::status(fd).map_err(error)?, filled, size_bytes).write();
+    match rustix::fs::fsetxattr(fd, ATTRIBUTE, text.as_bytes(), XattrFlags::empty()) {
+        Err(Errno::OPNOTSUPP) => write_sidecar(path, &text).map_err(error),
+        marked => marked.map_err(|e| error(e.into())),
+    }
+}
+
+fn write_sidecar(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    let mut file = options.open(sidecar(path))?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+fn read_mark(fd: BorrowedFd<'_>, path: &Path) -> io::Result<Option<Mark>> {
+    let mut bytes = vec![0; LONGEST_MARK];
+    let text = match rustix::fs::fgetxattr(fd, ATTRIBUTE, &mut bytes[..]) {
+        Ok(len) => String::from_utf8_lossy(&bytes[..len]).into_owned(),
+        Err(Errno::NODATA | Errno::RANGE) => return Ok(None),
+        Err(Errno::OPNOTSUPP) => match read_sidecar(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            text => text?,
+        },
+        Err(e) => return Err(e.into()),
+    };
+    Ok(Mark::read(&text))
+}
+
+/// A mark beside the file is worth something only if nobody else can have written it.
+fn read_sidecar(path: &Path) -> io::Result<String> {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(sidecar(path))?;
+    let metadata = file.metadata()?;
+    let user = rustix::process::geteuid().as_raw();
+    if !metadata.is_file() || metadata.uid() != user || metadata.mode() & 0o022 != 0 {
+        return Ok(String::new());
+    }
+    let mut text = String::new();
+    file.take(LONGEST_MARK as u64).read_to_string(&mut text)?;
+    Ok(text)
+}
