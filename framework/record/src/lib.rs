@@ -6,6 +6,7 @@
 //! `null` latencies, never 0; percentiles are never averaged, histograms are merged ([`Histogram`]).
 
 mod environment;
+mod errno;
 mod event;
 mod expect;
 mod hdr;

@@ -52,6 +52,7 @@ pub struct Row {
     /// Those of `completed` that were short.
     pub short: u64,
     /// Failed I/O by errno.
+    #[serde(deserialize_with = "crate::errno::counts")]
     pub errors: BTreeMap<i32, u64>,
     /// Submit to completion of `completed`; `null` when there were none.
     pub service: Option<RowLatency>,

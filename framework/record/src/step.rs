@@ -263,6 +263,7 @@ pub struct OpResult {
     /// Good I/O that moved fewer bytes than asked (contained in `completed`).
     pub short: u64,
     /// Failed I/O by errno, not in `completed`.
+    #[serde(deserialize_with = "crate::errno::counts")]
     pub errors: BTreeMap<i32, u64>,
     /// Good I/O that completed within the window, whenever submitted: what the rates rest on.
     pub window_completed: u64,

@@ -68,7 +68,10 @@ impl Synthetic {
         let len = spec.region_len - spec.region_len % u64::from(spec.granule.max(1));
         let region = Region { start: 0, len, passes: settings.passes };
         if len < block {
-            let text = format!("a block of {block} bytes does not fit into the region of {len} bytes");
+            let text = format!(
+                "a block of {block} bytes does not fit into the region of {len} bytes: use smaller blocks or a \
+                 larger region"
+            );
             return Err(Error::option("block_size", text));
         }
         if !settings.slices {
@@ -99,12 +102,16 @@ impl Synthetic {
             return Err(Error::option("mix", text));
         }
         if info.max_len > spec.max_len {
-            let text = format!("{} bytes are more than the {} of one request", info.max_len, spec.max_len);
+            let text = format!(
+                "{} bytes are more than the {} that one request may have: use smaller blocks",
+                info.max_len, spec.max_len
+            );
             return Err(Error::option("block_size", text));
         }
         if !info.granule.is_multiple_of(spec.granule.max(1)) {
             let text = format!(
-                "blocks start and end at multiples of {} bytes, the target needs multiples of {}",
+                "blocks start and end at multiples of {} bytes, the target needs multiples of {}: choose sizes, \
+                 and `align` where it is set, that are such",
                 info.granule, spec.granule
             );
             return Err(Error::option("block_size", text));

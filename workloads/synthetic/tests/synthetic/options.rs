@@ -129,7 +129,7 @@ fn a_region_or_target_that_cannot_do_it_is_refused() {
     let big = lane(1, 1 << 20);
     assert_eq!(
         error("{}", &lane(1, 4095)),
-        ("block_size".into(), "a block of 4096 bytes does not fit into the region of 3584 bytes".into())
+        ("block_size".into(), "a block of 4096 bytes does not fit into the region of 3584 bytes: use smaller blocks or a larger region".into())
     );
     let (option, text) = error(r#"{"slices":true}"#, &StreamSpec { lane: 0, lanes: 300, ..big });
     assert!(option == "slices" && text.contains("each of 300 workers a slice"), "{option}: {text}");
@@ -138,7 +138,7 @@ fn a_region_or_target_that_cannot_do_it_is_refused() {
     let (option, text) = error("{}", &StreamSpec { max_len: 2048, ..big });
     assert_eq!(
         (option.as_str(), text.as_str()),
-        ("block_size", "4096 bytes are more than the 2048 of one request")
+        ("block_size", "4096 bytes are more than the 2048 that one request may have: use smaller blocks")
     );
     let (option, text) = error(r#"{"align":512}"#, &StreamSpec { granule: 4096, ..big });
     assert!(option == "block_size" && text.contains("multiples of 512 bytes"), "{option}: {text}");
