@@ -35,7 +35,8 @@ pub struct WriteGrant {
 }
 
 impl WriteGrant {
-    /// Why writing is allowed, for the record: `--allow-destroy`, `own scratch file`, `stores nothing`.
+    /// Why writing is allowed, for the record: `--allow-destroy`, `own scratch file`,
+    /// `nothing is stored there`.
     pub fn why(&self) -> &'static str {
         self.why
     }
@@ -220,20 +221,7 @@ fn examine(
     }
     reasons.extend(links(fd));
     reasons.extend(open_elsewhere(root, identity, fd));
-    match signature::signatures(fd, facts.size_bytes) {
-        Ok(found) => reasons.extend(
-            found.iter().filter(|s| grants.wipe_signatures.iter().all(|name| name != s.name)).map(
-                |signature| {
-                    let text = format!(
-                        "it holds {signature}: if that can go, add `--wipe-signature {}`",
-                        signature.name
-                    );
-                    Refusal::new("signature", text)
-                },
-            ),
-        ),
-        Err(e) => reasons.push(Refusal::unknown("whether it holds data", e)),
-    }
+    reasons.extend(data(fd, facts, grants));
     if reasons.is_empty() { Ok(WriteGrant { why }) } else { Err(reasons) }
 }
 
@@ -247,6 +235,21 @@ fn not_granted(facts: &DeviceFacts, grants: &Grants) -> Refusal {
          `--allow-destroy {path}`"
     );
     Refusal::new("not_granted", text)
+}
+
+/// Traces of other people's data that may not be wiped.
+fn data(fd: BorrowedFd<'_>, facts: &DeviceFacts, grants: &Grants) -> Vec<Refusal> {
+    let found = match signature::signatures(fd, facts.size_bytes) {
+        Ok(found) => found,
+        Err(e) => return vec![Refusal::unknown("whether it holds data", e)],
+    };
+    let kept = found.into_iter().filter(|s| !grants.wipe_signatures.iter().any(|name| name == s.name));
+    kept.map(|signature| {
+        let name = signature.name;
+        let text = format!("it holds {signature}: if that can go, add `--wipe-signature {name}`");
+        Refusal::new("signature", text)
+    })
+    .collect()
 }
 
 /// A file with several names is other people's file, too.
@@ -280,14 +283,15 @@ fn open_elsewhere(root: &SysRoot, identity: Identity, fd: BorrowedFd<'_>) -> Opt
         let text = format!("{} has it open: end that first", openers.join(" and "));
         return Some(Refusal::new("in_use", text));
     }
-    // Processes of other users and the kernel itself cannot be seen that way, but files have leases.
+    // Processes of other users and the kernel itself cannot be seen that way, but files have leases. Where
+    // there are none (network file systems, somebody else's file) this is all that can be known.
     let alone = || if matches!(kernel::is_sole_opener(fd), Ok(false)) { Err(()) } else { Ok(()) };
     let shared = matches!(identity, Identity::File(..)) && patiently(alone).is_err();
     shared.then(|| Refusal::new("in_use", "the kernel or another user's process has it open: end that first"))
 }
 
 /// Tries again for a tenth of a second: a process that is just being started holds copies of our descriptors.
-fn patiently<T, E>(mut attempt: impl FnMut() -> Result<T, E>) -> Result<T, E> {
+pub(crate) fn patiently<T, E>(mut attempt: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     for _ in 0..5 {
         if let Ok(value) = attempt() {
             return Ok(value);

@@ -71,6 +71,7 @@ const F_SETSIG: i32 = 10;
 
 /// Loop device flags of the kernel.
 pub(crate) const LOOP_READ_ONLY: u32 = 1;
+pub(crate) const LOOP_AUTO_CLEAR: u32 = 4;
 pub(crate) const LOOP_PARTITIONS: u32 = 8;
 pub(crate) const LOOP_DIRECT_IO: u32 = 16;
 

@@ -88,7 +88,8 @@ pub(crate) fn loops(root: &SysRoot) -> Vec<Loop> {
     let attached = devices.filter_map(|device| Some((device.attribute("loop/backing_file")?, device)));
     attached
         .map(|(path, device)| {
-            // The driver knows the inode itself; the path may have been renamed, or be another mount namespace's.
+            // The driver knows the inode itself; the path may have been renamed, or be another mount
+            // namespace's.
             let backing =
                 ask_driver(root, &device).or_else(|| Identity::of_path(&below(root, path.clone().into())));
             Loop { device, path, backing }

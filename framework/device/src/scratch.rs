@@ -1,9 +1,9 @@
 //! Scratch files: files that iodyno makes, recognises as its own, and may overwrite without a grant.
 //!
-//! A mark says that a file is iodyno's, how large it is and whether it has been written in full. It is an extended
-//! attribute of the file, or a file beside it where the file system has none. The mark names the inode and
-//! its time of birth, which no copy shares, and the size: a file that was copied, replaced or resized is not
-//! trusted.
+//! A mark says that a file is iodyno's, how large it is and whether it has been written in full. It is an
+//! extended attribute of the file, or a file beside it where the file system has none. The mark names the
+//! inode and its time of birth, which no copy shares, and the size: a file that was copied, replaced or
+//! resized is not trusted.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -66,11 +66,12 @@ pub fn state(path: &Path, size_bytes: u64) -> Result<State, DeviceError> {
     })
 }
 
-/// Makes sure that a scratch file of `size_bytes` is at `path`: makes it, or replaces one of iodyno's that has another
-/// size. Its blocks are allocated but not written; [`state`] tells whether they must be.
+/// Makes sure that a scratch file of `size_bytes` is at `path`: makes it, or replaces one of iodyno's that
+/// has another size. Its blocks are allocated but not written; [`state`] tells whether they must be.
 ///
 /// # Errors
-/// [`DeviceError::Foreign`] when somebody else's file is there, [`DeviceError::Refused`] when iodyno's own is in use,
+/// [`DeviceError::Foreign`] when somebody else's file is there, [`DeviceError::Refused`] when iodyno's own
+/// is in use,
 /// [`DeviceError::NoSpace`] when less than the size and a reserve (1 %, at least 64 MiB) is free.
 pub fn create(path: &Path, size_bytes: u64) -> Result<(), DeviceError> {
     let path = probe::absolute(path)?;
@@ -186,7 +187,8 @@ fn remove_own(path: &Path) -> Result<(), DeviceError> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         file => file.map_err(error)?,
     };
-    // Held until it is removed. An empty one, left by a run that was killed while it made it, can't be a target.
+    // Held until it is removed. An empty one, left by a run that was killed while it made it, can't be a
+    // target.
     let (_lock, _target);
     if file.metadata().map_err(error)?.len() == 0 {
         lock(&file, path)?;
@@ -223,7 +225,7 @@ fn allocate(path: &Path, size_bytes: u64) -> Result<(), DeviceError> {
 
 /// Keeps other runs away while a file is made or removed.
 fn lock(file: &File, path: &Path) -> Result<(), DeviceError> {
-    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+    match guard::patiently(|| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)) {
         Err(Errno::WOULDBLOCK) => {
             let refusals = vec![Refusal::new("busy", "another run of iodyno is making it right now")];
             Err(DeviceError::Refused { target: path.display().to_string(), refusals })
@@ -264,7 +266,8 @@ impl Mark {
         }
     }
 
-    /// Whether this is the file that was marked. Device numbers can change with a reboot, times of birth do not.
+    /// Whether this is the file that was marked. Device numbers can change with a reboot, times of birth do
+    /// not.
     fn fits(&self, status: &Statx) -> bool {
         let now = Mark::of(status, self.filled, self.size_bytes);
         let same_file = self.inode == now.inode
@@ -367,4 +370,53 @@ fn read_sidecar(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     file.take(LONGEST_MARK as u64).read_to_string(&mut text)?;
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_fits_one_file_only() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4096).unwrap();
+        let status = object::status(&file).unwrap();
+        let mark = |change: fn(&mut Mark)| {
+            let mut mark = Mark::of(&status, true, 4096);
+            change(&mut mark);
+            mark.fits(&status)
+        };
+        assert!(birth(&status).is_some(), "this test needs a file system with times of birth");
+        assert!(mark(|_| {}));
+        assert!(!mark(|m| m.inode += 1));
+        assert!(!mark(|m| m.size_bytes += 1));
+        assert!(!mark(|m| m.birth = m.birth.map(|(s, ns)| (s, ns ^ 1))), "the inode was used again");
+        assert!(!mark(|m| m.birth = None));
+        assert!(mark(|m| m.device.minor += 1), "another number of the same device, after a reboot");
+        // Where there is no time of birth, the device number must do.
+        let mut old = status;
+        old.stx_mask &= !StatxFlags::BTIME.bits();
+        let mut mark = Mark::of(&old, true, 4096);
+        assert!(mark.fits(&old) && mark.birth.is_none());
+        mark.device.minor += 1;
+        assert!(!mark.fits(&old));
+    }
+
+    #[test]
+    fn marks_are_read_as_they_were_written() {
+        let device = DeviceNumber { major: 259, minor: 3 };
+        for birth in [None, Some((1_700_000_000, 7)), Some((-1, 999_999_999))] {
+            for filled in [true, false] {
+                let mark = Mark { filled, size_bytes: u64::MAX, inode: 12, device, birth };
+                assert_eq!(Mark::read(&mark.write()), Some(mark));
+            }
+        }
+        let mark = Mark { filled: true, size_bytes: 4096, inode: 12, device, birth: None };
+        assert_eq!(mark.write(), "iodyno scratch 1 filled size 4096 inode 12 device 259:3 birth -");
+        for part in 0..mark.write().split(' ').count() {
+            let mut words: Vec<String> = mark.write().split(' ').map(str::to_owned).collect();
+            words[part] = "x".to_owned();
+            assert_eq!(Mark::read(&words.join(" ")), None, "{words:?}");
+        }
+    }
 }

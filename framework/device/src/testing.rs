@@ -1,4 +1,5 @@
-//! What tests of devices need, here and in other crates: root, and disks of their own that leave nothing behind.
+//! What tests of devices need, here and in other crates: root, and disks of their own that leave nothing
+//! behind.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -47,6 +47,7 @@ impl LoopDevice {
         let control = open(control_path, true)?;
         let backing = open(file, !options.read_only)?;
         let flags = [
+            (true, kernel::LOOP_AUTO_CLEAR), // by the kernel, should this process be killed
             (options.direct_io, kernel::LOOP_DIRECT_IO),
             (options.partitions, kernel::LOOP_PARTITIONS),
             (options.read_only, kernel::LOOP_READ_ONLY),
@@ -77,8 +78,8 @@ impl LoopDevice {
         &self.path
     }
 
-    /// Tells the kernel of a partition without writing a partition table; its path is the device's with `p` and
-    /// the number. Start and length are in bytes.
+    /// Tells the kernel of a partition without writing a partition table; its path is the device's with `p`
+    /// and the number. Start and length are in bytes.
     ///
     /// # Errors
     /// When the system refuses; the device must have been attached with [`LoopOptions::partitions`].

@@ -2,7 +2,8 @@
 //!
 //! A block device is in use when any device that shares blocks with it is: itself, its disk or its
 //! partitions, the same unit by another path, and whatever lies below it (the file or device behind a loop
-//! device, the disks behind dm and md). Devices above it need not be followed: to be built upon is use enough.
+//! device, the disks behind dm and md). Devices above it need not be followed: to be built upon is use
+//! enough.
 
 use std::io;
 use std::path::PathBuf;

@@ -124,6 +124,10 @@ fn the_file_behind_a_mounted_loop_device_by_every_alias() {
         assert!(refusal_text(alias, &all).contains(&format!("`losetup -d {}` first", disk.path().display())));
     }
     // The name by which it was attached is gone: the driver still knows the inode.
+    fs::remove_file(&file).unwrap();
+    let text = refusal_text(&hard, &grant_and_wipe(&hard, &["ext4"]));
+    assert!(text.contains("it is behind the loop device"), "{text}");
+    fs::hard_link(&hard, &file).unwrap();
     let moved = folder.join("moved");
     fs::rename(&file, &moved).unwrap();
     fs::remove_file(&hard).unwrap();

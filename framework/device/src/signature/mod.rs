@@ -1,8 +1,8 @@
 //! Traces of other people's data: partition tables, file systems, swap, volumes, RAID members, disk images.
 //!
-//! Only the first [`HEAD`] and last [`TAIL`] bytes are read. A trace that was half erased counts too (the backup of
-//! a partition table, the second label of a pool): somebody may be about to rescue it. Random data must not
-//! count: every check compares at least 32 bits.
+//! Only the first [`HEAD`] and last [`TAIL`] bytes are read. A trace that was half erased counts too (the
+//! backup of a partition table, the second label of a pool): somebody may be about to rescue it. Random
+//! data must not count: every check compares at least 32 bits.
 
 mod special;
 mod table;

@@ -95,7 +95,8 @@ fn mbr(view: &View) -> Option<Mbr> {
     })
 }
 
-/// Each label holds 128 KiB of uberblocks at least 1 KiB apart, in the byte order of the machine that wrote them.
+/// Each label holds 128 KiB of uberblocks at least 1 KiB apart, in the byte order of the machine that wrote
+/// them.
 fn zfs_uberblocks(view: &View) -> Vec<u64> {
     const MAGIC: u64 = 0x00ba_b10c;
     let labels = ZFS_LABELS.iter().filter_map(|place: &Place| view.locate(*place));

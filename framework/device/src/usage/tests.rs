@@ -127,6 +127,25 @@ fn btrfs_on_several_disks() {
 }
 
 #[test]
+fn file_systems_that_make_up_a_device_number() {
+    crate::testing::require_root();
+    let mut system = System::new();
+    system.disk("sda", "8:0").disk("sdb", "8:16").disk("sdc", "8:32");
+    fs::create_dir(system.path("dev")).unwrap();
+    for (name, minor) in [("pci-0000:00:1-scsi-0", 0), ("sdb", 16)] {
+        let (path, number) = (system.path("dev").join(name), rustix::fs::makedev(8, minor));
+        let (kind, mode) = (rustix::fs::FileType::BlockDevice, rustix::fs::Mode::empty());
+        rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, number).unwrap();
+    }
+    system.mount("0:45", "/dev/pci-0000:00:1-scsi-0", "/btrfs");
+    assert_eq!(system.uses("8:0"), ["mounted: it is mounted on /btrfs: `umount` it first"]);
+    assert_eq!(system.uses("8:16"), NOTHING);
+    system.mount("0:46", "/dev/pci-0000:00:1-scsi-0:/dev/sdb", "/bcachefs");
+    assert_eq!(system.uses("8:16"), ["mounted: it is mounted on /bcachefs: `umount` it first"]);
+    assert_eq!(system.uses("8:32"), NOTHING);
+}
+
+#[test]
 fn loop_devices() {
     let mut system = System::new();
     system.write("image", "x");
