@@ -68,6 +68,30 @@ impl OpenTarget {
         self.grant.as_ref()
     }
 
+    /// Switches direct I/O on or off, for this descriptor and all its duplicates: only while nothing is in flight.
+    ///
+    /// # Errors
+    /// When the file system has no direct I/O.
+    pub fn switch_direct(&self, direct: bool) -> Result<(), DeviceError> {
+        if direct {
+            return set_direct(&self.fd, &self.facts, true);
+        }
+        let path = Path::new(self.facts.path.as_deref().unwrap_or_default());
+        let flags = rustix::fs::fcntl_getfl(&self.fd).map(|flags| flags - OFlags::DIRECT);
+        flags
+            .and_then(|flags| rustix::fs::fcntl_setfl(&self.fd, flags))
+            .map_err(|e| DeviceError::system("switch off direct i/o for", path, e))
+    }
+
+    /// Makes durable what was written.
+    ///
+    /// # Errors
+    /// When the device or the system fails; nothing that was written is then certain.
+    pub fn sync(&self) -> Result<(), DeviceError> {
+        let path = Path::new(self.facts.path.as_deref().unwrap_or_default());
+        rustix::fs::fsync(&self.fd).map_err(|e| DeviceError::system("flush", path, e))
+    }
+
     /// What the reader of results should know: `target_mounted`, `tmpfs`, ...
     pub fn notes(&self) -> &[Note] {
         &self.notes

@@ -130,7 +130,8 @@ pub struct QueueSpec {
     pub worker: u32,
 }
 
-/// The worker's buffer memory, for backends that register it. Valid for as long as the queue lives.
+/// The worker's buffer memory, for backends that register it. Valid for as long as the queue lives. The engine
+/// fills it before it makes a queue: what a backend never writes to does not look like zeroes that it read.
 #[derive(Clone, Debug, Default)]
 pub struct Buffers {
     /// Start and length of each block, at most 1 GiB; `Submission::buf_index` names one.
@@ -142,8 +143,9 @@ pub trait Queue {
     /// Hands over a batch and takes back completions, with at most one kernel entry.
     ///
     /// Takes submissions from the front of `sub` and writes completions to the front of `done`. Waits until
-    /// there are `wait.min` completions, the timeout is over or nothing is in flight. Returns as soon as
-    /// `wait.min` is reached, with all that is there. A failed I/O is a completion with its errno.
+    /// there are `wait.min` completions, the timeout is over, a signal arrives, `done` is full or nothing is in
+    /// flight. Returns as soon as `wait.min` is reached, with all that is there. A failed I/O is a completion
+    /// with its errno.
     ///
     /// # Safety
     /// Every `buf` must be valid for `len` bytes (readable for a write, writable for a read) until its

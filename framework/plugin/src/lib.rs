@@ -13,6 +13,8 @@
 pub mod abi;
 mod backend;
 mod catalog;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
 mod error;
 mod model;
 mod options;

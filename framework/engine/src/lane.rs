@@ -1,0 +1,428 @@
+//! Lanes: where requests come from. A lane holds the generator of a stream in one worker; a pool holds the
+//! slots that its lanes may use, and decides which lane is asked next.
+
+use iodyno_plugin::random::{Random, derive};
+use iodyno_plugin::{Completion, Feedback, More, Op, Request, Stream, StreamSpec};
+use iodyno_record::{Fill, StepSpec};
+
+use crate::Parts;
+use crate::admission::{Admission, Multiple};
+use crate::layout::{Layout, Share};
+use crate::memory::BufferShape;
+use crate::payload::Payload;
+use crate::queue::{Io, Slot, SlotQueue, Tag};
+
+/// Most requests of one turn. All of them share its stamps, so more would blur them, and fewer would cost more
+/// calls: a call takes about as long as ten requests.
+const BATCH: usize = 32;
+
+/// A part of the seed's space that no stream uses.
+const DRAW_PART: u64 = u64::MAX;
+
+struct Lane {
+    generator: Box<dyn Stream>,
+    title: String,
+    admission: Admission,
+    region_offset: u64,
+    fill: Fill,
+    wants_completions: bool,
+    more: More,
+    seq: u64,
+    /// Requests that came from the generator, `next..ready` of them not used yet. Only within a call.
+    requests: Vec<Request>,
+    next: usize,
+    ready: usize,
+    /// Completions that the generator was not told yet.
+    feedback: Vec<Feedback>,
+    /// Completions that it was told.
+    told: u64,
+}
+
+impl Lane {
+    fn new(layout: &Layout, spec: &StepSpec, parts: &Parts, share: &Share, tag: Tag) -> Result<Self, String> {
+        let stream = usize::from(tag.stream);
+        let (facts, plan) = (&layout.streams[stream], &spec.streams[stream]);
+        let granule = layout.target.granule;
+        // No request is longer than its region: admission relies on it.
+        let max_len = facts.info.max_len.min(u32::try_from(plan.region_len_bytes).unwrap_or(u32::MAX));
+        let stream_spec = StreamSpec {
+            seed: derive(spec.seed, stream as u64),
+            lane: share.lane,
+            lanes: share.lanes,
+            region_len: plan.region_len_bytes,
+            granule,
+            max_len,
+            ops: facts.info.ops,
+        };
+        let generator =
+            parts.workloads[stream].stream(&stream_spec).map_err(|e| format!("{}: {e}", facts.title))?;
+        let admission = Admission {
+            region_len: plan.region_len_bytes,
+            max_len,
+            tags: facts.cells.map(|cell| cell.map(|cell| Tag { cell, ..tag })),
+            granule: Multiple::of(u64::from(granule)),
+        };
+        Ok(Lane {
+            generator,
+            title: facts.title.clone(),
+            admission,
+            region_offset: plan.region_offset_bytes,
+            fill: plan.fill,
+            wants_completions: facts.info.wants_completions,
+            more: More::More,
+            seq: 0,
+            requests: vec![Request::default(); BATCH],
+            next: 0,
+            ready: 0,
+            feedback: Vec::with_capacity(share.outstanding as usize),
+            told: 0,
+        })
+    }
+
+    /// Asks the generator for `n` requests at most.
+    fn ask(&mut self, n: usize) -> Result<(), String> {
+        (self.next, self.ready) = (0, 0);
+        if n == 0 || self.more != More::More {
+            return Ok(());
+        }
+        let filled = self.generator.fill(&mut self.requests[..n]).map_err(|e| e.to_string())?;
+        if filled.n > n {
+            return Err(format!("gave {} requests, asked for {n}", filled.n));
+        }
+        (self.ready, self.more) = (filled.n, filled.more);
+        let outstanding = self.seq + filled.n as u64 - self.told;
+        if self.more == More::Blocked && !(self.wants_completions && outstanding > 0) {
+            return Err("is blocked, but no completion will come that it waits for".to_owned());
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self) -> Result<(), String> {
+        if self.feedback.is_empty() {
+            return Ok(());
+        }
+        self.generator.complete(&self.feedback).map_err(|e| e.to_string())?;
+        self.told += self.feedback.len() as u64;
+        self.feedback.clear();
+        if self.more == More::Blocked {
+            self.more = More::More;
+        }
+        Ok(())
+    }
+}
+
+/// Which lane comes next where several share a pool: drawn by weight, once for each request. A pick that its
+/// lane cannot serve yet waits, so that the order of the streams depends on the seed alone.
+struct Draw {
+    random: Random,
+    weights: Vec<f64>,
+    /// Highest random number of each lane.
+    limits: Vec<u64>,
+    picks: Vec<u16>,
+}
+
+impl Draw {
+    fn new(seed: u64, weights: Vec<f64>, outstanding: usize) -> Self {
+        let mut draw = Draw {
+            random: Random::new(seed),
+            limits: Vec::new(),
+            weights,
+            picks: Vec::with_capacity(outstanding),
+        };
+        draw.weigh();
+        draw
+    }
+
+    fn weigh(&mut self) {
+        let sum: f64 = self.weights.iter().sum();
+        let (mut below, weights) = (0.0, &self.weights);
+        self.limits.clear();
+        self.limits.extend(weights.iter().map(|weight| {
+            below += weight;
+            // Saturates at the top, which the last lane with a weight must reach.
+            if below >= sum { u64::MAX } else { (below / sum * 2_f64.powi(64)) as u64 }
+        }));
+    }
+
+    fn leave_out(&mut self, lane: usize) {
+        self.weights[lane] = 0.0;
+        self.picks.retain(|pick| usize::from(*pick) != lane);
+        self.weigh();
+    }
+
+    fn pick(&mut self, n: usize) {
+        if self.weights.iter().all(|w| *w == 0.0) {
+            return;
+        }
+        while self.picks.len() < n {
+            let number = self.random.bits();
+            let lane = (0..self.limits.len()).find(|l| self.weights[*l] > 0.0 && number <= self.limits[*l]);
+            self.picks.push(lane.expect("the last limit is the highest number") as u16);
+        }
+    }
+}
+
+struct Pool {
+    lanes: Vec<Lane>,
+    free: Vec<u32>,
+    draw: Draw,
+}
+
+/// What a fill left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Supply {
+    /// There is room and there may be more at once.
+    More,
+    /// Nothing more before a completion.
+    Enough,
+    /// Nothing more at all.
+    Done,
+}
+
+/// All lanes of a worker.
+pub(crate) struct Lanes {
+    pools: Vec<Pool>,
+    /// Most requests of a pool in one turn.
+    quota: usize,
+    payload: Payload,
+    /// The pool and lane whose generator is being called.
+    calling: Option<(usize, usize)>,
+}
+
+impl Lanes {
+    /// The lanes of a worker's shares.
+    ///
+    /// # Errors
+    /// When a workload cannot do what is asked.
+    pub(crate) fn new(
+        layout: &Layout,
+        spec: &StepSpec,
+        parts: &Parts,
+        shares: &[Share],
+        payload: Payload,
+    ) -> Result<Self, String> {
+        let mut first_slot = 0;
+        let mut pools = Vec::new();
+        for (pool, share) in shares.iter().enumerate() {
+            let lanes = share.streams.iter().enumerate().map(|(lane, stream)| {
+                let tag = Tag { stream: *stream as u16, cell: 0, pool: pool as u16, lane: lane as u16 };
+                Lane::new(layout, spec, parts, share, tag)
+            });
+            let weights = share.streams.iter().map(|s| spec.streams[*s].weight).collect();
+            let seed = derive(derive(spec.seed, DRAW_PART), u64::from(share.lane));
+            let slots = first_slot..first_slot + share.outstanding;
+            first_slot = slots.end;
+            pools.push(Pool {
+                lanes: lanes.collect::<Result<_, _>>()?,
+                // Taken from the end: low slots first, and the one that was used last, which is still in cache.
+                free: slots.rev().collect(),
+                draw: Draw::new(seed, weights, share.outstanding as usize),
+            });
+        }
+        Ok(Lanes { quota: (BATCH / pools.len()).max(1), pools, payload, calling: None })
+    }
+
+    /// The buffers that these lanes need, in the order of their slots; and how many zeroes.
+    pub(crate) fn buffer_shapes(&self) -> (Vec<BufferShape>, usize) {
+        let longest = |lanes: &[Lane]| lanes.iter().map(|l| l.admission.max_len as usize).max().unwrap_or(0);
+        let shape = |p: &Pool| BufferShape { count: p.free.len(), len: longest(&p.lanes) };
+        let zeroes = self.pools.iter().flat_map(|p| &p.lanes).filter(|l| l.fill == Fill::Zero && l.writes());
+        (
+            self.pools.iter().map(shape).collect(),
+            zeroes.map(|l| l.admission.max_len as usize).max().unwrap_or(0),
+        )
+    }
+
+    /// Slots of all pools.
+    pub(crate) fn depth(&self) -> u32 {
+        self.pools.iter().map(|p| p.free.len() as u32).sum()
+    }
+
+    /// Most requests of one turn.
+    pub(crate) fn batch(&self) -> usize {
+        self.pools.iter().map(|p| p.free.len().min(self.quota)).sum()
+    }
+
+    /// Whether any lane writes.
+    pub(crate) fn write(&self) -> bool {
+        self.pools.iter().flat_map(|p| &p.lanes).any(Lane::writes)
+    }
+
+    /// Whether any lane wants to learn of completions.
+    pub(crate) fn want_completions(&self) -> bool {
+        self.pools.iter().flat_map(|p| &p.lanes).any(|l| l.wants_completions)
+    }
+
+    /// Fills a buffer as a write would.
+    pub(crate) fn scribble(&mut self, out: &mut [u8]) {
+        self.payload.write(out);
+    }
+
+    /// Name of the workload that is being called, if one is.
+    pub(crate) fn calling(&self) -> Option<&str> {
+        self.calling.map(|(pool, lane)| self.pools[pool].lanes[lane].title.as_str())
+    }
+
+    /// Puts as many requests into the batch as there are free slots, up to the quota of each pool. With `WRITE`
+    /// false no lane writes.
+    ///
+    /// # Errors
+    /// When a workload failed or broke its contract.
+    #[inline]
+    pub(crate) fn fill<const WRITE: bool>(&mut self, queue: &mut SlotQueue) -> Result<Supply, String> {
+        let mut supply = Supply::Done;
+        for index in 0..self.pools.len() {
+            let pool = &mut self.pools[index];
+            let before = pool.free.len();
+            let n = before.min(self.quota);
+            if n == 0 {
+                supply = supply.and(Supply::Enough);
+                continue;
+            }
+            if let [lane] = &mut pool.lanes[..] {
+                self.calling = Some((index, 0));
+                lane.ask(n).map_err(|e| format!("{} {e}", lane.title))?;
+                self.calling = None;
+                let left = before - lane.ready;
+                lane.admit::<WRITE>(pool.free[left..].iter().rev(), &mut self.payload, queue)?;
+                pool.free.truncate(left);
+            } else {
+                self.fill_shared::<WRITE>(index, n, queue)?;
+            }
+            supply = supply.and(self.pools[index].supply(before));
+        }
+        Ok(supply)
+    }
+
+    fn fill_shared<const WRITE: bool>(
+        &mut self,
+        index: usize,
+        n: usize,
+        queue: &mut SlotQueue,
+    ) -> Result<(), String> {
+        let Pool { lanes, free, draw } = &mut self.pools[index];
+        draw.pick(n);
+        let n = n.min(draw.picks.len());
+        for (number, lane) in lanes.iter_mut().enumerate() {
+            let wanted = draw.picks[..n].iter().filter(|pick| usize::from(**pick) == number).count();
+            self.calling = Some((index, number));
+            lane.ask(wanted).map_err(|e| format!("{} {e}", lane.title))?;
+            self.calling = None;
+        }
+        let mut waiting = 0;
+        for at in 0..n {
+            let pick = draw.picks[at];
+            let lane = &mut lanes[usize::from(pick)];
+            if lane.next < lane.ready {
+                let slot = free.pop().expect("as many picks as are free");
+                lane.admit::<WRITE>([&slot].into_iter(), &mut self.payload, queue)?;
+            } else {
+                draw.picks[waiting] = pick;
+                waiting += 1;
+            }
+        }
+        draw.picks.drain(waiting..n);
+        for (number, lane) in lanes.iter().enumerate() {
+            if lane.more == More::Done && draw.weights[number] > 0.0 {
+                draw.leave_out(number);
+            }
+        }
+        Ok(())
+    }
+
+    /// An I/O is over: its slot is free again.
+    #[inline(always)]
+    pub(crate) fn over<const FEEDBACK: bool>(&mut self, slot: &Slot, done: &Completion, end_ns: u64) {
+        let pool = &mut self.pools[usize::from(slot.tag.pool)];
+        pool.free.push(done.slot);
+        if FEEDBACK {
+            let lane = &mut pool.lanes[usize::from(slot.tag.lane)];
+            if lane.wants_completions {
+                let Completion { errno, bytes, .. } = *done;
+                lane.feedback.push(Feedback {
+                    seq: slot.seq,
+                    service_ns: end_ns - slot.start_ns,
+                    errno,
+                    bytes,
+                });
+            }
+        }
+    }
+
+    /// Tells lanes of their completions.
+    ///
+    /// # Errors
+    /// When a workload failed.
+    pub(crate) fn tell(&mut self) -> Result<(), String> {
+        for (index, pool) in self.pools.iter_mut().enumerate() {
+            for (number, lane) in pool.lanes.iter_mut().enumerate() {
+                self.calling = Some((index, number));
+                lane.tell().map_err(|e| format!("{} {e}", lane.title))?;
+                self.calling = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Lane {
+    /// Checks the next requests, one for each of the free slots, and puts them into the batch.
+    #[inline(always)]
+    fn admit<'s, const WRITE: bool>(
+        &mut self,
+        slots: impl ExactSizeIterator<Item = &'s u32>,
+        payload: &mut Payload,
+        queue: &mut SlotQueue,
+    ) -> Result<(), String> {
+        let Lane { admission, region_offset, .. } = *self;
+        let first = self.next;
+        self.next += slots.len();
+        for (request, slot) in self.requests[first..self.next].iter().zip(slots) {
+            let Some(tag) = admission.admit(request) else {
+                return Err(format!("{} {}", self.title, admission.reason(request)));
+            };
+            let Request { op, hint, len, offset, .. } = *request;
+            let mut zeroes = false;
+            if WRITE && op == Op::Write as u8 {
+                zeroes = self.fill == Fill::Zero;
+                if !zeroes {
+                    payload.write(queue.buffer(*slot, len));
+                }
+            }
+            // A flush has no place.
+            let offset = if op == Op::Flush as u8 { 0 } else { region_offset + offset };
+            let seq = self.seq;
+            self.seq += 1;
+            queue.push(*slot, Io { op, hint, len, offset, seq, tag, zeroes });
+        }
+        Ok(())
+    }
+
+    fn writes(&self) -> bool {
+        self.admission.tags[Op::Write as usize].is_some()
+    }
+}
+
+impl Pool {
+    /// What is left after a fill that began with `before` free slots.
+    fn supply(&self, before: usize) -> Supply {
+        let left = self.free.len();
+        if left > 0 && left < before && self.lanes.iter().any(|lane| lane.more == More::More) {
+            Supply::More
+        } else if self.lanes.iter().all(|lane| lane.more == More::Done) {
+            Supply::Done
+        } else {
+            Supply::Enough
+        }
+    }
+}
+
+impl Supply {
+    fn and(self, other: Supply) -> Supply {
+        match (self, other) {
+            (Supply::More, _) | (_, Supply::More) => Supply::More,
+            (Supply::Done, Supply::Done) => Supply::Done,
+            _ => Supply::Enough,
+        }
+    }
+}

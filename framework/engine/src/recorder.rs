@@ -1,0 +1,352 @@
+//! Records what one worker does: cuts time into the parts of a step and its windows, integrates outstanding
+//! I/O, and counts each completion where it belongs. The same for real and virtual time.
+//!
+//! A part's windows start at the part's start plus whole multiples of the interval, on every worker. An I/O
+//! belongs to the part in which it was submitted, and to the window of its completion.
+
+use iodyno_record::RowKind;
+
+use crate::cpu::{CpuSpan, ThreadCpu};
+use crate::interval::Interval;
+use crate::queue::Slot;
+use crate::shared::{Mailbox, Shared};
+
+/// So many completions may share an interval; then it is handed over within its window, so that no counter of
+/// 32 bits can wrap.
+const TURNED_MAX: u64 = 1 << 31;
+
+/// How a step is cut.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Schedule {
+    pub(crate) warmup_ns: u64,
+    pub(crate) interval_ns: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Warmup,
+    Measure,
+    /// After the end of submission.
+    Tail,
+}
+
+/// Records for one worker.
+pub(crate) struct Recorder<'a> {
+    schedule: Schedule,
+    shared: &'a Shared,
+    mailbox: &'a Mailbox,
+    part: Part,
+    /// I/O submitted before this belongs to the warm-up, which is over.
+    part_start_ns: u64,
+    /// The measure began.
+    measured: bool,
+    /// End of the window.
+    border_ns: u64,
+    /// Outstanding I/O is integrated up to here.
+    last_ns: u64,
+    current: Interval,
+    /// I/O of the warm-up that completes after it, while there is any.
+    carried: Option<Interval>,
+    carried_left: u64,
+    /// Empty intervals; the one that came back last is used first, so that few are ever touched.
+    spare: Vec<Interval>,
+    /// Those of them that the ends of parts will need.
+    reserved: usize,
+    /// Outstanding I/O of each stream.
+    in_flight: Vec<u32>,
+    in_flight_max: u32,
+    last_completion_ns: u64,
+    cpu_start: ThreadCpu,
+}
+
+impl<'a> Recorder<'a> {
+    /// How many intervals a worker needs: the current one, two on their way, and what ends of parts take.
+    pub(crate) fn intervals(schedule: Schedule) -> usize {
+        if schedule.warmup_ns > 0 { 6 } else { 4 }
+    }
+
+    /// With its intervals ([`Recorder::intervals`] of them) and the number of streams.
+    pub(crate) fn new(
+        schedule: Schedule,
+        shared: &'a Shared,
+        mailbox: &'a Mailbox,
+        mut intervals: Vec<Interval>,
+        streams: usize,
+    ) -> Self {
+        let warms_up = schedule.warmup_ns > 0;
+        let mut current = intervals.pop().expect("a worker has intervals");
+        let (part, kind) =
+            if warms_up { (Part::Warmup, RowKind::Warmup) } else { (Part::Measure, RowKind::Measure) };
+        (current.kind, current.start_ns) = (kind, 0);
+        Recorder {
+            schedule,
+            shared,
+            mailbox,
+            part,
+            part_start_ns: 0,
+            measured: !warms_up,
+            border_ns: schedule.interval_ns,
+            last_ns: 0,
+            current,
+            carried: None,
+            carried_left: 0,
+            reserved: if warms_up { 3 } else { 1 },
+            spare: intervals,
+            in_flight: vec![0; streams],
+            in_flight_max: 0,
+            last_completion_ns: 0,
+            cpu_start: ThreadCpu::default(),
+        }
+    }
+
+    /// The step starts on this thread.
+    pub(crate) fn start(&mut self) {
+        self.cpu_start = ThreadCpu::now();
+    }
+
+    /// Moves time on to completions at `to_ns`. One that comes at the very end of a window still belongs to it.
+    #[inline]
+    pub(crate) fn advance(&mut self, to_ns: u64) {
+        if to_ns > self.border_ns || to_ns > self.part_end_ns() {
+            self.cut(to_ns);
+        }
+        self.integrate(to_ns);
+    }
+
+    /// Moves time on to submissions at `to_ns`. One at the very end of a part belongs to the next. Gives the
+    /// outstanding I/O by stream, to be raised by them.
+    #[inline]
+    pub(crate) fn begin(&mut self, to_ns: u64) -> &mut [u32] {
+        if to_ns >= self.border_ns || to_ns >= self.part_end_ns() {
+            self.cut(to_ns + 1);
+        }
+        self.integrate(to_ns);
+        &mut self.in_flight
+    }
+
+    #[inline]
+    fn integrate(&mut self, to_ns: u64) {
+        let passed = to_ns.saturating_sub(self.last_ns);
+        for (sum, in_flight) in self.current.streams.iter_mut().zip(&self.in_flight) {
+            sum.integral += u64::from(*in_flight) * passed;
+        }
+        self.last_ns += passed;
+    }
+
+    #[inline]
+    fn part_end_ns(&self) -> u64 {
+        match self.part {
+            Part::Warmup => self.schedule.warmup_ns.min(self.shared.end_ns()),
+            Part::Measure => self.shared.end_ns(),
+            Part::Tail => u64::MAX,
+        }
+    }
+
+    /// Ends all windows and parts whose end lies before `before_ns`.
+    #[cold]
+    fn cut(&mut self, before_ns: u64) {
+        loop {
+            // A stop may lie before what was already recorded.
+            let part_end = self.part_end_ns().max(self.last_ns);
+            let border = self.border_ns.min(part_end);
+            if border >= before_ns {
+                return;
+            }
+            self.integrate(border);
+            if border == part_end { self.end_part() } else { self.end_window(part_end.min(before_ns - 1)) }
+        }
+    }
+
+    /// Ends the window at its border. Where time jumped over whole windows up to `to_ns`, they are told with
+    /// it. Where no interval is left the window grows longer instead: nothing waits, nothing is lost.
+    fn end_window(&mut self, to_ns: u64) {
+        let quiet = (to_ns - self.border_ns) / self.schedule.interval_ns;
+        let next_start = self.border_ns + quiet * self.schedule.interval_ns;
+        if self.hand_over_current(self.border_ns, quiet, next_start) {
+            self.last_ns = next_start;
+        }
+        self.border_ns = next_start.saturating_add(self.schedule.interval_ns);
+    }
+
+    /// Gives the current interval away if there is another that no end of a part needs.
+    fn hand_over_current(&mut self, end_ns: u64, quiet: u64, next_start_ns: u64) -> bool {
+        while let Some(back) = self.mailbox.take_back() {
+            self.spare.push(back);
+        }
+        if self.spare.len() <= self.reserved {
+            return false;
+        }
+        self.replace_current(self.current.kind, end_ns, quiet, next_start_ns);
+        true
+    }
+
+    fn replace_current(&mut self, kind: RowKind, end_ns: u64, quiet: u64, next_start_ns: u64) {
+        let mut full = self.spare.pop().expect("intervals are kept back for the ends of parts");
+        (full.kind, full.start_ns) = (kind, next_start_ns);
+        std::mem::swap(&mut full, &mut self.current);
+        (full.end_ns, full.quiet) = (end_ns, quiet);
+        for (stream, in_flight) in full.streams.iter_mut().zip(&self.in_flight) {
+            stream.at_end = *in_flight;
+        }
+        self.mailbox.send(full);
+    }
+
+    /// Ends warm-up or measure, now.
+    fn end_part(&mut self) {
+        let at = self.last_ns;
+        let (from, to) = match self.part {
+            Part::Warmup if at >= self.schedule.warmup_ns => (Part::Warmup, Part::Measure),
+            // Stopped before there was anything to measure.
+            from => (from, Part::Tail),
+        };
+        let kind = if to == Part::Measure { RowKind::Measure } else { RowKind::Tail };
+        self.reserved -= 1;
+        if self.current.start_ns < at {
+            self.replace_current(kind, at, 0, at);
+        } else {
+            // All before was told as windows that passed at once.
+            (self.current.kind, self.current.start_ns) = (kind, at);
+        }
+        self.part = to;
+        self.measured |= to == Part::Measure;
+        self.border_ns =
+            if to == Part::Measure { at.saturating_add(self.schedule.interval_ns) } else { u64::MAX };
+        if from == Part::Warmup {
+            self.end_warmup(at);
+        }
+    }
+
+    /// All I/O in flight now belongs to the warm-up.
+    fn end_warmup(&mut self, at: u64) {
+        self.part_start_ns = if self.measured { at } else { u64::MAX };
+        self.in_flight_max = self.in_flight_all();
+        self.cpu_start = ThreadCpu::now();
+        self.reserved -= 1;
+        let mut carried = self.spare.pop().expect("intervals are kept back for the ends of parts");
+        (carried.kind, carried.start_ns) = (RowKind::WarmupTail, at);
+        self.carried = Some(carried);
+        self.carried_left = u64::from(self.in_flight_all());
+        self.hand_over_carried(at);
+    }
+
+    fn hand_over_carried(&mut self, at: u64) {
+        if self.carried_left == 0
+            && let Some(mut carried) = self.carried.take()
+        {
+            carried.end_ns = at.max(carried.start_ns);
+            self.mailbox.send(carried);
+        }
+    }
+
+    fn in_flight_all(&self) -> u32 {
+        self.in_flight.iter().sum()
+    }
+
+    /// A turn from `start_ns` to `end_ns` is over: `completed` I/O came back. Everything in flight before it
+    /// was seen at once.
+    #[inline]
+    pub(crate) fn turned(&mut self, start_ns: u64, end_ns: u64, completed: u32) {
+        self.in_flight_max = self.in_flight_max.max(self.in_flight_all());
+        self.advance(end_ns);
+        self.current.turned += u64::from(completed);
+        if completed > 1 {
+            self.current.shared_turns += 1;
+            self.current.shared_turns_ns += end_ns - start_ns;
+        }
+        if self.current.turned > TURNED_MAX {
+            self.hand_over_current(self.last_ns, 0, self.last_ns);
+        }
+    }
+
+    /// The I/O of `slot` ended well, with `bytes` moved. `zero`: it read nothing but zeroes.
+    #[inline(always)]
+    pub(crate) fn good(&mut self, slot: &Slot, end_ns: u64, bytes: u32, zero: bool) {
+        let (service_ns, short) = (end_ns - slot.start_ns, bytes < slot.len);
+        self.in_flight[usize::from(slot.tag.stream)] -= 1;
+        if slot.start_ns < self.part_start_ns {
+            return self.carry_good(slot, end_ns, bytes, zero);
+        }
+        self.current.good(slot.tag.cell, service_ns, bytes, short);
+        if zero {
+            self.current.tally(slot.tag.cell).zero_reads += 1;
+        }
+    }
+
+    /// The I/O of `slot` failed.
+    #[cold]
+    pub(crate) fn failed(&mut self, slot: &Slot, end_ns: u64, errno: i32) {
+        self.in_flight[usize::from(slot.tag.stream)] -= 1;
+        if slot.start_ns < self.part_start_ns {
+            self.carry(slot, end_ns, |carried| carried.tally(slot.tag.cell).errors.add(errno, 1));
+        } else {
+            self.current.tally(slot.tag.cell).errors.add(errno, 1);
+        }
+    }
+
+    /// The last completions so far were at `end_ns`.
+    #[inline]
+    pub(crate) fn completed_at(&mut self, end_ns: u64) {
+        self.last_completion_ns = end_ns;
+    }
+
+    /// Good I/O of the warm-up that ends after it: counts for the rate of the window in which it ends, and
+    /// belongs to a row of its own.
+    #[cold]
+    fn carry_good(&mut self, slot: &Slot, end_ns: u64, bytes: u32, zero: bool) {
+        self.carry(slot, end_ns, |carried| {
+            carried.good(slot.tag.cell, end_ns - slot.start_ns, bytes, bytes < slot.len);
+            carried.tally(slot.tag.cell).zero_reads += u64::from(zero);
+        });
+        if self.part == Part::Measure {
+            let tally = self.current.tally(slot.tag.cell);
+            tally.carried += 1;
+            tally.carried_bytes += u64::from(bytes);
+        }
+    }
+
+    fn carry(&mut self, slot: &Slot, end_ns: u64, count: impl FnOnce(&mut Interval)) {
+        let carried = self.carried.as_mut().expect("kept until the last I/O of the warm-up is back");
+        count(carried);
+        carried.streams[usize::from(slot.tag.stream)].integral += end_ns.saturating_sub(carried.start_ns);
+        self.carried_left -= 1;
+        self.hand_over_carried(end_ns);
+    }
+
+    /// Nothing will come any more: hands over what is left. I/O still in flight is lost. What has no end of
+    /// its own ends with the last completion, or at `now_ns` where something failed.
+    pub(crate) fn finish(mut self, now_ns: Option<u64>) -> Report {
+        let cpu = ThreadCpu::now().since(self.cpu_start);
+        match now_ns {
+            Some(now_ns) => _ = self.begin(now_ns),
+            None => self.advance(self.last_completion_ns),
+        }
+        self.carried_left = 0;
+        self.hand_over_carried(self.last_completion_ns);
+        if self.measured || self.part == Part::Warmup {
+            let end_ns = now_ns.unwrap_or(self.last_completion_ns);
+            self.current.end_ns = end_ns.max(self.current.start_ns);
+            self.mailbox.send(self.current);
+        }
+        Report { cpu, in_flight_max: self.in_flight_max }
+    }
+
+    /// The time up to which everything is recorded.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.last_ns
+    }
+
+    /// Whether an interval waits for the collector.
+    #[inline]
+    pub(crate) fn has_mail(&self) -> bool {
+        self.mailbox.has_mail()
+    }
+}
+
+/// What a recorder knows beside its intervals.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Report {
+    /// CPU time of the worker's thread since the measure began.
+    pub(crate) cpu: CpuSpan,
+    /// Most I/O outstanding at a time since the measure began.
+    pub(crate) in_flight_max: u32,
+}

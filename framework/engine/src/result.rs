@@ -1,0 +1,151 @@
+//! What a step came to, put together from its rows' totals and its workers' ends.
+
+use iodyno_plugin::CompletionStyle;
+use iodyno_record::{
+    BackendUse, Cpu, Depth, End, Fact, OpResult, RowKind, Stamps, StepResult, StepSpec, StreamResult, Timing,
+    WorkerResult,
+};
+
+use crate::Parts;
+use crate::clock::step_ns;
+use crate::collect::{Collector, Totals};
+use crate::layout::Layout;
+use crate::notes::notes;
+use crate::threads::WorkerEnd;
+
+/// How a step ended.
+pub(crate) struct Outcome {
+    pub(crate) end: End,
+    pub(crate) started_unix_ms: u64,
+    /// One for each worker that was started.
+    pub(crate) ends: Vec<WorkerEnd>,
+    pub(crate) facts: Vec<Fact>,
+}
+
+/// The result of a step.
+pub(crate) fn result(
+    spec: &StepSpec,
+    parts: &Parts,
+    layout: &Layout,
+    collector: &Collector<'_>,
+    outcome: Outcome,
+) -> StepResult {
+    let Outcome { end, started_unix_ms, ends, facts } = outcome;
+    let totals = collector.totals();
+    let window_end_ns = collector.reached_ns(RowKind::Measure).unwrap_or(spec.warmup_ns);
+    let window_ns = window_end_ns - spec.warmup_ns;
+    let tail_end_ns = collector.reached_ns(RowKind::Tail).unwrap_or(window_end_ns);
+    let workers = workers(&ends, totals);
+    let mut result = StepResult {
+        item: spec.item,
+        step: spec.step,
+        end,
+        started_unix_ms,
+        warmup_ns: collector.reached_ns(RowKind::Warmup).unwrap_or(0),
+        window_ns,
+        tail_ns: tail_end_ns - window_end_ns,
+        streams: (0..spec.streams.len()).map(|s| stream(spec, layout, totals, s, window_ns)).collect(),
+        depth: Depth {
+            asked: layout.asked,
+            mean: per(totals.in_flight.iter().sum::<u128>() as f64, window_ns as f64),
+            // Of each worker: with several, an upper bound of what was outstanding at once.
+            max: ends.iter().map(|end| end.in_flight_max).sum(),
+        },
+        cpu: workers.iter().fold(Cpu::default(), |sum, worker| Cpu {
+            user_ns: sum.user_ns + worker.cpu.user_ns,
+            system_ns: sum.system_ns + worker.cpu.system_ns,
+            helper_ns: sum.helper_ns + worker.cpu.helper_ns,
+        }),
+        workers,
+        timing: timing(layout, totals),
+        backend: BackendUse { plugin: parts.backend.clone(), facts },
+        notes: Vec::new(),
+    };
+    result.notes = notes(spec, layout, totals, &result);
+    result
+}
+
+/// The result of a step that could not start.
+pub(crate) fn never_ran(spec: &StepSpec, parts: &Parts, started_unix_ms: u64, reason: String) -> StepResult {
+    let stream = |s: &iodyno_record::StreamPlan| StreamResult {
+        name: s.name.clone(),
+        ops: Vec::new(),
+        in_flight_mean: 0.0,
+        zero_reads: 0,
+    };
+    StepResult {
+        item: spec.item,
+        step: spec.step,
+        end: End::Failed { reason },
+        started_unix_ms,
+        warmup_ns: 0,
+        window_ns: 0,
+        tail_ns: 0,
+        streams: spec.streams.iter().map(stream).collect(),
+        depth: Depth { asked: spec.outstanding, mean: 0.0, max: 0 },
+        cpu: Cpu::default(),
+        workers: Vec::new(),
+        timing: Timing {
+            clock: "monotonic".to_owned(),
+            stamps: Stamps::Unknown,
+            resolution_ns: step_ns() as f64,
+        },
+        backend: BackendUse { plugin: parts.backend.clone(), facts: Vec::new() },
+        notes: Vec::new(),
+    }
+}
+
+fn stream(spec: &StepSpec, layout: &Layout, totals: &Totals, index: usize, window_ns: u64) -> StreamResult {
+    let cells = layout.cells.iter().enumerate().filter(|(_, (stream, _))| *stream as usize == index);
+    let (mut ops, mut zero_reads) = (Vec::new(), 0);
+    for (cell, (_, op)) in cells {
+        let (tally, service) = &totals.sums.cells[cell];
+        let (window_completed, window_bytes) = totals.window[cell];
+        zero_reads += tally.zero_reads;
+        ops.push(OpResult {
+            op: *op,
+            completed: tally.completed,
+            bytes: tally.bytes,
+            short: tally.short,
+            errors: tally.errors.to_map(),
+            window_completed,
+            window_bytes,
+            iops: per(window_completed as f64 * 1e9, window_ns as f64),
+            bandwidth_bytes_per_s: per(window_bytes as f64 * 1e9, window_ns as f64),
+            service: service.summary(),
+            response: None,
+        });
+    }
+    let in_flight_mean = per(totals.in_flight[index] as f64, window_ns as f64);
+    StreamResult { name: spec.streams[index].name.clone(), ops, in_flight_mean, zero_reads }
+}
+
+fn workers(ends: &[WorkerEnd], totals: &Totals) -> Vec<WorkerResult> {
+    let worker = |(index, end): (usize, &WorkerEnd)| WorkerResult {
+        worker: index as u32,
+        completed: totals.by_worker[index],
+        cpu: Cpu { user_ns: end.cpu.user_ns, system_ns: end.cpu.system_ns, helper_ns: end.helper_ns },
+    };
+    ends.iter().enumerate().map(worker).collect()
+}
+
+/// What a stamp can be off by. Where one is taken for each completion that is the clock's own step. Where the
+/// completions of a turn share one it is the mean length of the turns that gave several: the first of them may
+/// have been over that much earlier, and the last may have been begun that much later.
+fn timing(layout: &Layout, totals: &Totals) -> Timing {
+    if layout.target.simulated {
+        return Timing { clock: "virtual".to_owned(), stamps: Stamps::Simulated, resolution_ns: 1.0 };
+    }
+    let step_ns = step_ns() as f64;
+    let shared_ns = per(totals.shared_turns_ns as f64, totals.shared_turns as f64);
+    let (stamps, resolution_ns) = match layout.target.completion {
+        CompletionStyle::Inline => (Stamps::PerTurn, step_ns.max(shared_ns)),
+        CompletionStyle::Interrupt | CompletionStyle::Polled => (Stamps::PerCompletion, step_ns),
+    };
+    Timing { clock: "monotonic".to_owned(), stamps, resolution_ns }
+}
+
+/// `amount / of`, and 0 of nothing.
+fn per(amount: f64, of: f64) -> f64 {
+    if of > 0.0 { amount / of } else { 0.0 }
+}

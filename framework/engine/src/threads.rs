@@ -1,0 +1,362 @@
+//! Runs a step on real threads: starts the workers together, collects while they run, waits for them.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, Scope, ScopedJoinHandle, Thread};
+use std::time::Duration;
+
+use iodyno_plugin::QueueSpec;
+use iodyno_record::{Fact, StepSpec};
+
+use crate::clock::{Clock, monotonic_ns};
+use crate::collect::Collector;
+use crate::cpu::{CpuSpan, Helpers};
+use crate::interval::Interval;
+use crate::lane::Lanes;
+use crate::layout::Layout;
+use crate::memory::{BufferShape, IoBuffers};
+use crate::queue::SlotQueue;
+use crate::recorder::{Recorder, Schedule};
+use crate::shared::{Fault, Mailbox, Shared};
+use crate::worker::{Driver, ErrorRow, Left};
+use crate::{Command, Parts};
+
+/// Longest sleep of the collector: a stop is noticed and windows are told this fast.
+const TICK: Duration = Duration::from_millis(50);
+/// From a stop to its time, so that no worker is beyond it when it learns of it.
+const STOP_AHEAD_NS: u64 = 1_000_000;
+/// Kernel threads are looked for so often while there are none.
+const LOOK_EVERY_NS: u64 = 250_000_000;
+
+/// A step that is ready to run.
+pub(crate) struct Job<'a> {
+    pub(crate) spec: &'a StepSpec,
+    pub(crate) parts: &'a Parts,
+    pub(crate) layout: &'a Layout,
+    pub(crate) schedule: Schedule,
+    pub(crate) shared: Shared,
+}
+
+/// What a worker tells at its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WorkerEnd {
+    pub(crate) cpu: CpuSpan,
+    pub(crate) helper_ns: u64,
+    pub(crate) in_flight_max: u32,
+    /// It stopped before its workloads were done.
+    pub(crate) stopped: bool,
+}
+
+impl WorkerEnd {
+    /// Of a worker that never ran.
+    pub(crate) const ABSENT: WorkerEnd = WorkerEnd {
+        cpu: CpuSpan { user_ns: 0, system_ns: 0 },
+        helper_ns: 0,
+        in_flight_max: 0,
+        stopped: true,
+    };
+}
+
+/// A queue with what it needs, open.
+pub(crate) struct Opened {
+    pub(crate) queue: SlotQueue,
+    pub(crate) intervals: Vec<Interval>,
+    pub(crate) facts: Vec<Fact>,
+}
+
+impl Job<'_> {
+    /// Opens the queue of a worker, on the thread that will drive it.
+    ///
+    /// # Errors
+    /// When there is no memory, or the backend cannot or panics.
+    pub(crate) fn open(&self, worker: usize, lanes: &mut Lanes) -> Result<Opened, String> {
+        let (target, simulated) = (&*self.parts.target, self.layout.target.simulated);
+        let depth = lanes.depth();
+        let (mut shapes, zeroes) = lanes.buffer_shapes();
+        if simulated {
+            // No data moves, and nothing outlives a turn: one buffer does for all.
+            let len = shapes.iter().map(|shape| shape.len).max().unwrap_or(0);
+            shapes = vec![BufferShape { count: 1, len }];
+        }
+        let mut buffers = guarded(|| IoBuffers::new(target, &shapes, zeroes, |out| lanes.scribble(out)))
+            .map_err(|e| self.backend(&e))?
+            .map_err(|e| self.backend(&e))?;
+        if simulated {
+            buffers.places = vec![buffers.places[0]; depth as usize];
+        }
+        let registered = buffers.register();
+        let spec = QueueSpec { depth, worker: worker as u32 };
+        let queue = guarded(|| target.queue(&spec, &registered).map(|queue| (queue.facts(), queue)))
+            .map_err(|e| self.backend(&e))?;
+        let (facts, queue) = queue.map_err(|e| self.backend(&format!("cannot open a queue: {e}")))?;
+        let fact = |iodyno_plugin::Fact { name, value, fallback }| Fact { name, value, fallback };
+        let facts = facts.into_iter().map(fact).collect();
+        let done = if simulated { depth as usize } else { lanes.batch() };
+        let (cells, streams) = (self.layout.cells.len(), self.layout.streams.len());
+        let count = Recorder::intervals(self.schedule);
+        let intervals = (0..count).map(|_| Interval::new(cells, streams)).collect::<Result<_, _>>()?;
+        Ok(Opened { queue: SlotQueue::new(queue, buffers, done), intervals, facts })
+    }
+
+    /// A driver over what was opened.
+    pub(crate) fn driver<'d>(&'d self, opened: Opened, lanes: Lanes, mailbox: &'d Mailbox) -> Driver<'d> {
+        let streams = self.layout.streams.len();
+        let mut recorder = Recorder::new(self.schedule, &self.shared, mailbox, opened.intervals, streams);
+        recorder.start();
+        let errors = ErrorRow { shared: &self.shared, in_a_row: 0, max: self.spec.consecutive_errors_max };
+        Driver { queue: opened.queue, lanes, recorder, shared: &self.shared, errors, idle: 0 }
+    }
+
+    /// Ends a driver whose loop gave `left` (or panicked), at `now_ns`.
+    pub(crate) fn end(
+        &self,
+        driver: Driver<'_>,
+        left: thread::Result<Result<Left, String>>,
+        now_ns: u64,
+    ) -> WorkerEnd {
+        let reason = match &left {
+            Ok(Ok(_)) => None,
+            Ok(Err(reason)) => Some(self.backend(reason)),
+            Err(panic) => Some(self.panicked(&driver, &**panic)),
+        };
+        let failed = reason.is_some();
+        if let Some(reason) = reason {
+            self.shared.fail(now_ns, Fault::Failed(reason));
+        }
+        let report = driver.recorder.finish(failed.then_some(now_ns));
+        if let Err(reason) = guarded(|| drop((driver.queue, driver.lanes))) {
+            self.shared
+                .fail(now_ns, Fault::Failed(format!("a plugin panicked while it was closed: {reason}")));
+        }
+        let stopped = !matches!(left, Ok(Ok(Left::Done)));
+        WorkerEnd { cpu: report.cpu, helper_ns: 0, in_flight_max: report.in_flight_max, stopped }
+    }
+
+    fn panicked(&self, driver: &Driver<'_>, panic: &(dyn Any + Send)) -> String {
+        let said = said(panic);
+        match driver.lanes.calling() {
+            _ if driver.queue.is_unsure() => self.backend(&format!("panicked: {said}")),
+            Some(title) => format!("{title} panicked: {said}"),
+            None => format!("the engine panicked: {said}"),
+        }
+    }
+
+    fn backend(&self, reason: &str) -> String {
+        format!("backend `{}`: {reason}", self.parts.backend)
+    }
+}
+
+/// Calls plugins; what they left behind when they panicked is dropped, or looked at with care.
+pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> thread::Result<T> {
+    catch_unwind(AssertUnwindSafe(call))
+}
+
+/// Calls a plugin; a panic becomes an error.
+pub(crate) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+    caught(call).map_err(|panic| format!("panicked: {}", said(&*panic)))
+}
+
+fn said(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
+}
+
+/// Holds workers until all are ready, then gives them the step's start.
+#[derive(Default)]
+struct Gate(AtomicU64);
+
+impl Gate {
+    const ABANDONED: u64 = u64::MAX;
+
+    fn open(&self, origin_ns: u64) {
+        self.0.store(origin_ns, SeqCst);
+    }
+
+    /// The start, or `None` when there is none.
+    fn pass(&self) -> Option<u64> {
+        loop {
+            match self.0.load(SeqCst) {
+                0 => thread::park(),
+                Self::ABANDONED => return None,
+                origin_ns => return Some(origin_ns),
+            }
+        }
+    }
+}
+
+/// Stops the workers when the collector's side is left early, by a panic of the caller's.
+struct StopOnDrop<'a>(&'a Shared);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.stop(0);
+        }
+    }
+}
+
+/// What a worker needs to start together with the others.
+struct Start<'a> {
+    gate: &'a Gate,
+    ready: Sender<Ready>,
+    over: Over<'a>,
+}
+
+struct Ready {
+    worker: usize,
+    /// The thread's id, and what its queue told of itself.
+    opened: Result<(u32, Vec<Fact>), String>,
+}
+
+/// Tells the collector that a worker is over, however that came.
+struct Over<'a> {
+    mailbox: &'a Mailbox,
+    caller: Thread,
+}
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.mailbox.close();
+        self.caller.unpark();
+    }
+}
+
+/// Runs a step and waits for its end. Gives what each worker came to, and facts about the queues.
+pub(crate) fn run(
+    job: &Job<'_>,
+    lanes: Vec<Lanes>,
+    collector: &mut Collector<'_>,
+    commands: &Receiver<Command>,
+) -> (Vec<WorkerEnd>, Vec<Fact>) {
+    let intervals = Recorder::intervals(job.schedule);
+    let mailboxes: Vec<Mailbox> = lanes.iter().map(|_| Mailbox::new(intervals)).collect();
+    let gate = Gate::default();
+    thread::scope(|scope| {
+        let _stop = StopOnDrop(&job.shared);
+        let (ready, opened) = channel();
+        let mut handles = Vec::with_capacity(lanes.len());
+        for (worker, (lanes, mailbox)) in lanes.into_iter().zip(&mailboxes).enumerate() {
+            let over = Over { mailbox, caller: thread::current() };
+            let start = Start { gate: &gate, ready: ready.clone(), over };
+            match spawn(scope, worker, move || work(job, worker, lanes, start)) {
+                Ok(handle) => handles.push(handle),
+                Err(reason) => {
+                    job.shared.fail(0, Fault::Failed(reason));
+                    break;
+                }
+            }
+        }
+        drop(ready);
+        let (tids, facts) = all_ready(job, handles.len(), &opened);
+        let origin_ns = if job.shared.end_ns() == 0 { Gate::ABANDONED } else { monotonic_ns() };
+        gate.open(origin_ns);
+        handles.iter().for_each(|handle| handle.thread().unpark());
+        let helpers =
+            watch(job, Clock { origin_ns }, &mailboxes[..handles.len()], collector, commands, &tids);
+        let ended = |(handle, helper_ns): (ScopedJoinHandle<'_, Option<WorkerEnd>>, u64)| match handle.join()
+        {
+            Ok(end) => WorkerEnd { helper_ns, ..end.unwrap_or(WorkerEnd::ABSENT) },
+            Err(panic) => {
+                job.shared.fail(0, Fault::Failed(format!("the engine panicked: {}", said(&*panic))));
+                WorkerEnd::ABSENT
+            }
+        };
+        (handles.into_iter().zip(helpers).map(ended).collect(), facts)
+    })
+}
+
+fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    worker: usize,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, String> {
+    let builder = thread::Builder::new().name(format!("iodyno-w{worker}"));
+    builder.spawn_scoped(scope, work).map_err(|e| {
+        format!("cannot start worker {worker}: {e}; ask for less outstanding or raise the limit of threads (ulimit -u)")
+    })
+}
+
+/// Waits until all workers have their queues. Gives their thread ids and the facts, each distinct one once.
+fn all_ready(job: &Job<'_>, workers: usize, opened: &Receiver<Ready>) -> (Vec<u32>, Vec<Fact>) {
+    let (mut tids, mut facts) = (vec![0; workers], vec![Vec::<Fact>::new(); workers]);
+    for Ready { worker, opened } in opened {
+        match opened {
+            Ok((tid, told)) => (tids[worker], facts[worker]) = (tid, told),
+            Err(reason) => job.shared.fail(0, Fault::Failed(reason)),
+        }
+    }
+    let mut distinct: Vec<Fact> = Vec::new();
+    for fact in facts.into_iter().flatten() {
+        if !distinct.contains(&fact) {
+            distinct.push(fact);
+        }
+    }
+    (tids, distinct)
+}
+
+/// A worker's thread.
+fn work(job: &Job<'_>, worker: usize, mut lanes: Lanes, start: Start<'_>) -> Option<WorkerEnd> {
+    let Start { gate, ready, over } = start;
+    let opened = job.open(worker, &mut lanes);
+    let (opened, told) = match opened {
+        Ok(mut opened) => {
+            let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+            let facts = std::mem::take(&mut opened.facts);
+            (Some(opened), Ok((tid, facts)))
+        }
+        Err(reason) => (None, Err(reason)),
+    };
+    // Nobody listens only when the step was given up.
+    let _ = ready.send(Ready { worker, opened: told });
+    drop(ready);
+    let clock = Clock { origin_ns: gate.pass()? };
+    let mut driver = job.driver(opened?, lanes, over.mailbox);
+    let style = job.layout.target.completion;
+    let left = caught(|| driver.run(clock, style));
+    Some(job.end(driver, left, clock.now()))
+}
+
+/// Collects until all workers are over. Gives the CPU time of kernel threads for each of them, ns.
+fn watch(
+    job: &Job<'_>,
+    clock: Clock,
+    mailboxes: &[Mailbox],
+    collector: &mut Collector<'_>,
+    commands: &Receiver<Command>,
+    tids: &[u32],
+) -> Vec<u64> {
+    let tick = TICK.min(Duration::from_nanos(job.schedule.interval_ns)).max(Duration::from_millis(1));
+    let (mut helpers, mut next_look_ns) = (Helpers::new(), 0);
+    let helped = |helpers: &Helpers| tids.iter().map(|tid| helpers.on_behalf_of(*tid)).collect::<Vec<_>>();
+    let mut before = None;
+    let mut running: Vec<usize> = (0..mailboxes.len()).collect();
+    while !running.is_empty() {
+        thread::park_timeout(tick);
+        if let Ok(Command::Stop) = commands.try_recv() {
+            job.shared.stop(clock.now() + STOP_AHEAD_NS);
+        }
+        running.retain(|worker| {
+            // Looked at before its mail is received: so nothing is left behind.
+            let over = mailboxes[*worker].is_closed();
+            collector.receive(*worker, &mailboxes[*worker]);
+            if over {
+                collector.ended(*worker);
+            }
+            !over
+        });
+        collector.tell();
+        let now_ns = clock.now();
+        collector.progress(now_ns);
+        if now_ns >= next_look_ns || helpers.any() || running.is_empty() {
+            next_look_ns = now_ns + LOOK_EVERY_NS;
+            helpers.look();
+        }
+        if now_ns >= job.schedule.warmup_ns {
+            before.get_or_insert_with(|| helped(&helpers));
+        }
+    }
+    let before = before.unwrap_or_else(|| vec![0; tids.len()]);
+    helped(&helpers).iter().zip(before).map(|(after, before)| after - before).collect()
+}

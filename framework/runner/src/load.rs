@@ -1,0 +1,163 @@
+//! Reads a run folder, whole or cut short, into what reporters get.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use iodyno_plugin::RunView;
+use iodyno_record::{
+    Envelope, Event, ItemResult, Note, Outcome, Results, Row, Run, SCHEMA_VERSION, StepRecord, StepSpec,
+};
+use serde::de::DeserializeOwned;
+
+use crate::error::RunError;
+use crate::folder::{RunHeader, names};
+use crate::salvage::salvage;
+
+/// A run read back.
+#[derive(Debug)]
+pub struct Loaded {
+    /// Its folder.
+    pub path: PathBuf,
+    /// The results document.
+    pub results: Results,
+    json: Vec<u8>,
+    rows: Vec<u8>,
+    histograms: Vec<u8>,
+}
+
+impl Loaded {
+    /// As reporters see it.
+    pub fn view(&self) -> RunView<'_> {
+        RunView { results: &self.json, rows: &self.rows, histograms: &self.histograms }
+    }
+}
+
+/// Reads a run folder. A run that was killed is complete up to its last recorded line, its unfinished step
+/// is rebuilt from rows and histograms, and it is marked interrupted.
+///
+/// # Errors
+/// When the folder is none, or damaged elsewhere than at the end of a file.
+pub fn load(folder: &Path) -> Result<Loaded, RunError> {
+    let header: RunHeader = document(folder, names::RUN)?;
+    if header.schema_version > SCHEMA_VERSION {
+        let reason =
+            format!("it has schema {}, this version reads up to {SCHEMA_VERSION}", header.schema_version);
+        return Err(RunError::record(folder, reason));
+    }
+    let (events, rows) = (lines(folder, names::EVENTS)?, lines(folder, names::ROWS)?);
+    let histograms = lines(folder, names::HISTOGRAMS)?;
+    let replay = Replay::of(folder, &events, &rows, &histograms)?;
+    let run = Run {
+        id: header.id,
+        outcome: replay.outcome.unwrap_or(Outcome::Interrupted),
+        started_unix_ms: header.started_unix_ms,
+        ended_unix_ms: replay.last_unix_ms.max(header.started_unix_ms),
+        command: header.command,
+    };
+    let results = Results {
+        schema_version: SCHEMA_VERSION,
+        run,
+        environment: document(folder, names::ENVIRONMENT)?,
+        plan: document(folder, names::PLAN)?,
+        items: replay.items,
+        notes: replay.notes,
+    };
+    let json = serde_json::to_vec(&results).expect("records are plain data with text keys");
+    Ok(Loaded { path: folder.to_owned(), results, json, rows, histograms })
+}
+
+/// What the event log tells.
+#[derive(Default)]
+struct Replay {
+    items: Vec<ItemResult>,
+    notes: Vec<Note>,
+    outcome: Option<Outcome>,
+    last_unix_ms: u64,
+    open_item: Option<(u32, String)>,
+    open_step: Option<(Box<StepSpec>, u64)>,
+    steps: Vec<StepRecord>,
+}
+
+impl Replay {
+    fn of(folder: &Path, events: &[u8], rows: &[u8], histograms: &[u8]) -> Result<Self, RunError> {
+        let mut replay = Replay::default();
+        for (number, line) in numbered(events) {
+            let envelope: Envelope = parse(folder, names::EVENTS, number, line)?;
+            replay.last_unix_ms = envelope.unix_ms;
+            replay.apply(envelope);
+        }
+        if let Some((spec, started)) = replay.open_step.take() {
+            let rows = numbered(rows)
+                .map(|(number, line)| parse::<Row>(folder, names::ROWS, number, line))
+                .collect::<Result<Vec<_>, _>>()?;
+            let text = std::str::from_utf8(histograms).map_err(|e| RunError::record(folder, e))?;
+            let log = iodyno_record::HdrLog::read(text)
+                .map_err(|e| RunError::record(folder, format!("{}: {e}", names::HISTOGRAMS)))?;
+            let (result, ended) = salvage(&spec, started, &rows, &log);
+            replay.last_unix_ms = replay.last_unix_ms.max(ended);
+            replay.steps.push(StepRecord { spec: *spec, result });
+        }
+        if let Some((item, name)) = replay.open_item.take() {
+            let kind = replay.steps.first().map_or(iodyno_record::ItemKind::Test, |s| match s.spec.phase {
+                iodyno_record::Phase::Load => iodyno_record::ItemKind::Test,
+                _ => iodyno_record::ItemKind::Prepare,
+            });
+            let reason = Some("the record stops here: iodyno was killed or the machine went down".to_owned());
+            let steps = std::mem::take(&mut replay.steps);
+            replay.items.push(ItemResult {
+                item,
+                name,
+                kind,
+                outcome: Outcome::Interrupted,
+                reason,
+                expects: Vec::new(),
+                steps,
+            });
+        }
+        Ok(replay)
+    }
+
+    fn apply(&mut self, envelope: Envelope) {
+        match envelope.event {
+            Event::ItemStarted { item, name } => self.open_item = Some((item, name)),
+            Event::StepStarted { spec } => self.open_step = Some((spec, envelope.unix_ms)),
+            Event::StepFinished { result } => {
+                if let Some((spec, _)) = self.open_step.take() {
+                    self.steps.push(StepRecord { spec: *spec, result: *result });
+                }
+            }
+            Event::ItemFinished { result } => {
+                self.open_item = None;
+                let steps = std::mem::take(&mut self.steps);
+                self.items.push(ItemResult { steps, ..*result });
+            }
+            Event::Noted { note } => self.notes.push(note),
+            Event::RunFinished { outcome, .. } => self.outcome = Some(outcome),
+            Event::RunStarted { .. } | Event::Rows { .. } | Event::Progress { .. } => {}
+        }
+    }
+}
+
+fn document<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<T, RunError> {
+    let bytes = read(folder, name)?;
+    serde_json::from_slice(&bytes).map_err(|e| RunError::record(folder, format!("{name}: {e}")))
+}
+
+/// The whole lines of a file: one that was cut short by a kill is left out.
+fn lines(folder: &Path, name: &str) -> Result<Vec<u8>, RunError> {
+    let mut bytes = read(folder, name)?;
+    bytes.truncate(bytes.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1));
+    Ok(bytes)
+}
+
+fn read(folder: &Path, name: &str) -> Result<Vec<u8>, RunError> {
+    fs::read(folder.join(name)).map_err(|e| RunError::record(folder, format!("{name}: {e}")))
+}
+
+fn numbered(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    bytes.split(|b| *b == b'\n').enumerate().filter(|(_, l)| !l.is_empty()).map(|(i, l)| (i + 1, l))
+}
+
+fn parse<T: DeserializeOwned>(folder: &Path, name: &str, number: usize, line: &[u8]) -> Result<T, RunError> {
+    serde_json::from_slice(line).map_err(|e| RunError::record(folder, format!("{name}, line {number}: {e}")))
+}

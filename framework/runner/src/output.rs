@@ -1,0 +1,173 @@
+//! Where reporters' files go: whole files, put into place by a rename.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use iodyno_plugin::{Error, FileId, Output, Result};
+
+/// A reporter that was asked for, and where its main file goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputRequest {
+    /// The reporter.
+    pub reporter: String,
+    /// Where.
+    pub place: Place,
+}
+
+/// Where a reporter's main file goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Into the run folder, with the others.
+    RunFolder,
+    /// To standard output.
+    Stdout,
+    /// To this path.
+    Path(PathBuf),
+}
+
+/// Files of one reporter. Further files than the main one go beside it.
+pub(crate) struct Files<'a> {
+    folder: PathBuf,
+    main: &'a Place,
+    stdout: &'a mut dyn Write,
+    files: Vec<Open>,
+}
+
+struct Open {
+    to: Option<PathBuf>,
+    part: PathBuf,
+    file: Option<File>,
+}
+
+impl<'a> Files<'a> {
+    /// Files below `folder` (made when needed), the main one at `main`.
+    pub(crate) fn new(folder: PathBuf, main: &'a Place, stdout: &'a mut dyn Write) -> Self {
+        Files { folder, main, stdout, files: Vec::new() }
+    }
+
+    /// Where the main file is, when it is a file.
+    pub(crate) fn main_path(&self) -> Option<&Path> {
+        self.files.first().and_then(|f| f.to.as_deref())
+    }
+
+    fn place(&self, name: &str) -> Option<PathBuf> {
+        match self.main {
+            Place::RunFolder => Some(self.folder.join(name)),
+            Place::Stdout if self.files.is_empty() => None,
+            Place::Stdout => Some(PathBuf::from(name)),
+            Place::Path(path) if self.files.is_empty() => Some(path.clone()),
+            Place::Path(path) => Some(path.with_file_name(name)),
+        }
+    }
+
+    fn open(&mut self, file: FileId) -> Result<&mut Open> {
+        self.files
+            .get_mut(file.0 as usize)
+            .ok_or_else(|| Error::contract(format!("no output file {}", file.0)))
+    }
+}
+
+impl Output for Files<'_> {
+    fn create(&mut self, name: &str, _media_type: &str) -> Result<FileId> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if name.is_empty() || name.len() > 255 || name.starts_with('.') || !name.chars().all(plain) {
+            return Err(Error::contract(format!("file name `{name}` is not made of [A-Za-z0-9._-]")));
+        }
+        let id = FileId(u32::try_from(self.files.len()).map_err(|_| Error::contract("too many files"))?);
+        let Some(to) = self.place(name) else {
+            self.files.push(Open { to: None, part: PathBuf::new(), file: None });
+            return Ok(id);
+        };
+        let failed = |e| Error::system(&format!("cannot write {}", to.display()), e);
+        if let Some(folder) = to.parent().filter(|f| !f.as_os_str().is_empty()) {
+            fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let is_device = fs::metadata(&to).is_ok_and(|m| !m.is_file());
+        let mut part = to.clone().into_os_string();
+        if !is_device {
+            part.push(".part");
+        }
+        let part = PathBuf::from(part);
+        let file = File::create(&part).map_err(failed)?;
+        self.files.push(Open { to: Some(to), part, file: Some(file) });
+        Ok(id)
+    }
+
+    fn write(&mut self, file: FileId, bytes: &[u8]) -> Result<()> {
+        let to_stdout = self.open(file)?.to.is_none();
+        if to_stdout {
+            return self
+                .stdout
+                .write_all(bytes)
+                .and_then(|()| self.stdout.flush())
+                .map_err(|e| Error::system("cannot write to standard output", e));
+        }
+        let open = self.open(file)?;
+        let Some(target) = &mut open.file else { return Err(Error::contract("write to a finished file")) };
+        target
+            .write_all(bytes)
+            .map_err(|e| Error::system(&format!("cannot write {}", open.part.display()), e))
+    }
+
+    fn finish(&mut self, file: FileId) -> Result<()> {
+        let open = self.open(file)?;
+        let (Some(to), Some(file)) = (&open.to, open.file.take()) else { return Ok(()) };
+        drop(file);
+        if *to == open.part {
+            return Ok(());
+        }
+        fs::rename(&open.part, to).map_err(|e| Error::system(&format!("cannot write {}", to.display()), e))
+    }
+}
+
+impl Drop for Files<'_> {
+    /// A file that was never finished leaves no half-written part behind.
+    fn drop(&mut self) {
+        for open in self.files.iter().filter(|f| f.file.is_some() && f.to.as_ref() != Some(&f.part)) {
+            let _ = fs::remove_file(&open.part);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_leave_the_folder_are_refused() {
+        let mut stdout = Vec::new();
+        let mut files = Files::new("x".into(), &Place::Stdout, &mut stdout);
+        for name in ["", "../a", "/a", "a/b", ".hidden", "a b", "a\0"] {
+            assert!(files.create(name, "text/plain").is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_appears_whole_and_an_unfinished_one_never() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut stdout = Vec::new();
+        let place = Place::Path(folder.path().join("main.txt"));
+        let mut files = Files::new(folder.path().to_owned(), &place, &mut stdout);
+        let main = files.create("ignored.txt", "text/plain").unwrap();
+        let second = files.create("second.txt", "text/plain").unwrap();
+        files.write(main, b"hello").unwrap();
+        files.write(second, b"never").unwrap();
+        assert!(!folder.path().join("main.txt").exists());
+        files.finish(main).unwrap();
+        assert_eq!(fs::read(folder.path().join("main.txt")).unwrap(), b"hello");
+        drop(files);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn the_main_file_can_go_to_stdout() {
+        let mut stdout = Vec::new();
+        let mut files = Files::new("unused".into(), &Place::Stdout, &mut stdout);
+        let main = files.create("a.txt", "text/plain").unwrap();
+        files.write(main, b"text").unwrap();
+        files.finish(main).unwrap();
+        drop(files);
+        assert_eq!(stdout, b"text");
+    }
+}

@@ -1,0 +1,192 @@
+//! Targets: what is looked at before a plan is made, and what is opened before the first I/O.
+
+use std::path::{Path, PathBuf};
+
+use iodyno_device::scratch::{self, State};
+use iodyno_device::{Grants, OpenTarget, Refusal};
+use iodyno_record::{DeviceFacts, Item, Note, Plan, PlanTarget, StepResult, StepSpec, TargetKind};
+use iodyno_suite::{Place, TargetFacts, TargetRequest};
+
+use crate::error::RunError;
+use crate::open::VIRTUAL_GRANULE;
+
+/// Finds out about each target; writes nothing. A scratch file that is not there yet is described as it will
+/// be, which [`make_scratch`] and a second look make certain.
+///
+/// # Errors
+/// When a target is not there, is none that can be tested, or is a scratch file of somebody else.
+pub fn resolve(requests: &[TargetRequest]) -> Result<Vec<TargetFacts>, RunError> {
+    requests.iter().map(look).collect()
+}
+
+/// Makes the scratch files that are asked for and not there yet. They are allocated; the plan fills them.
+///
+/// # Errors
+/// When there is too little room, or the system refuses.
+pub fn make_scratch(requests: &[TargetRequest]) -> Result<(), RunError> {
+    for request in requests {
+        if let Place::Scratch { path, size_bytes } = &request.place {
+            let (path, _) = scratch_path(path.as_deref())?;
+            if scratch::state(&path, *size_bytes)? != State::Ready {
+                scratch::create(&path, *size_bytes)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Everything that stands against writing to a target; empty for those that iodyno makes itself.
+pub fn refusals(target: &PlanTarget, grants: &Grants) -> Vec<Refusal> {
+    if target.identity.kind == TargetKind::Virtual || target.scratch {
+        return Vec::new();
+    }
+    iodyno_device::refusals(&target.facts, grants)
+}
+
+fn look(request: &TargetRequest) -> Result<TargetFacts, RunError> {
+    let label = &request.label;
+    match &request.place {
+        Place::Virtual { size_bytes } => {
+            let facts = bare_facts(label, TargetKind::Virtual, None, *size_bytes);
+            Ok(TargetFacts { facts, filled: true })
+        }
+        Place::Path(path) => {
+            let path = Path::new(path);
+            let facts = iodyno_device::probe(label, path)?;
+            let unfilled = facts.kind == TargetKind::File
+                && scratch::state(path, facts.size_bytes).is_ok_and(|state| state == State::NeedsFill);
+            if unfilled {
+                let (path, size) = (path.display(), facts.size_bytes);
+                let text = format!(
+                    "{path} is a scratch file that was never written in full: say `--target {path} --size {size}` \
+                     to have it filled first"
+                );
+                return Err(RunError::Target(text));
+            }
+            Ok(TargetFacts { facts, filled: true })
+        }
+        Place::Scratch { path, size_bytes } => {
+            let (path, _) = scratch_path(path.as_deref())?;
+            let state = scratch::state(&path, *size_bytes)?;
+            let facts = match state {
+                State::Foreign => return Err(iodyno_device::DeviceError::Foreign { path }.into()),
+                State::Missing => bare_facts(label, TargetKind::File, Some(&path), *size_bytes),
+                // What is there may have another size; `make_scratch` gives it the right one.
+                State::NeedsFill | State::Ready => {
+                    DeviceFacts { size_bytes: *size_bytes, ..iodyno_device::probe(label, &path)? }
+                }
+            };
+            Ok(TargetFacts { facts, filled: state == State::Ready })
+        }
+    }
+}
+
+/// Where a scratch file is, and what to say about that.
+fn scratch_path(path: Option<&str>) -> Result<(PathBuf, Option<Note>), RunError> {
+    if let Some(path) = path {
+        return Ok((PathBuf::from(path), None));
+    }
+    let (folder, note) = scratch::default_scratch_dir(Path::new("."))?;
+    Ok((folder.join(scratch::DEFAULT_NAME), note))
+}
+
+/// Remarks on where scratch files are.
+pub fn scratch_notes(requests: &[TargetRequest]) -> Vec<Note> {
+    let place = |request: &TargetRequest| match &request.place {
+        Place::Scratch { path, .. } => scratch_path(path.as_deref()).ok()?.1,
+        Place::Path(_) | Place::Virtual { .. } => None,
+    };
+    requests.iter().filter_map(place).collect()
+}
+
+fn bare_facts(label: &str, kind: TargetKind, path: Option<&Path>, size_bytes: u64) -> DeviceFacts {
+    DeviceFacts {
+        label: label.to_owned(),
+        kind,
+        path: path.map(|p| std::path::absolute(p).unwrap_or(p.to_owned()).display().to_string()),
+        size_bytes,
+        granule_bytes: VIRTUAL_GRANULE,
+        logical_block_bytes: None,
+        physical_block_bytes: None,
+        device: None,
+        block_device: None,
+        inode: None,
+        model: None,
+        serial: None,
+        firmware: None,
+        wwn: None,
+        scheduler: None,
+        rotational: None,
+        write_cache: None,
+        nr_requests: None,
+        max_request_bytes: None,
+        filesystem: None,
+        mount_point: None,
+        numa_node: None,
+    }
+}
+
+/// The targets of a plan, open for as long as it runs.
+pub(crate) struct OpenTargets {
+    open: Vec<Option<OpenTarget>>,
+    scratch: Vec<bool>,
+}
+
+/// Opens every target of a plan once: for writing where it is written to, else for reading only.
+///
+/// # Errors
+/// What the guard says.
+pub(crate) fn open_targets(plan: &Plan, grants: &Grants) -> Result<OpenTargets, RunError> {
+    let open = |(index, target): (usize, &PlanTarget)| {
+        if target.identity.kind == TargetKind::Virtual {
+            return Ok(None);
+        }
+        let uses = plan.items.iter().filter(|i| i.target as usize == index && !i.step.streams.is_empty());
+        let direct = uses.map(|i| i.step.direct).next().unwrap_or(true);
+        let opened = if target.written {
+            iodyno_device::open_write(&target.facts, direct, grants)
+        } else {
+            iodyno_device::open_read(&target.facts, direct)
+        };
+        opened.map(Some).map_err(RunError::from)
+    };
+    Ok(OpenTargets {
+        open: plan.targets.iter().enumerate().map(open).collect::<Result<_, _>>()?,
+        scratch: plan.targets.iter().map(|t| t.scratch).collect(),
+    })
+}
+
+impl OpenTargets {
+    /// The descriptor of an item's target, `None` where nothing is behind it.
+    pub(crate) fn of(&self, item: &Item) -> Option<&OpenTarget> {
+        self.open[item.target as usize].as_ref()
+    }
+
+    /// Gives an item's target the cache mode of a step.
+    pub(crate) fn set_direct(&self, item: &Item, spec: &StepSpec) -> Result<(), RunError> {
+        Ok(self.of(item).map_or(Ok(()), |target| target.switch_direct(spec.direct))?)
+    }
+
+    /// What the guard remarked.
+    pub(crate) fn notes(&self) -> Vec<Note> {
+        self.open.iter().flatten().flat_map(|t| t.notes().iter().cloned()).collect()
+    }
+
+    /// After a fill: nothing of it may be left in a cache. A scratch file that was filled whole is marked so.
+    pub(crate) fn make_durable(
+        &self,
+        item: &Item,
+        spec: &StepSpec,
+        result: &StepResult,
+    ) -> Result<(), RunError> {
+        let Some(target) = self.of(item) else { return Ok(()) };
+        let size = target.facts().size_bytes;
+        let whole = spec.streams.iter().any(|s| s.region_offset_bytes == 0 && s.region_len_bytes == size);
+        if self.scratch[item.target as usize] && whole && result.errors(None) == 0 {
+            scratch::mark_filled(target)?;
+        } else {
+            target.sync()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,179 @@
+//! A draft: everything that a suite and the command line say, checked against the plugins, before anything is
+//! known of the target. The plan is made from it.
+
+use iodyno_plugin::Catalog;
+use iodyno_record::{Expect, Fill, ItemKind, Load, Note, Phase, Sharing, TargetKind};
+
+use crate::context::Context;
+use crate::diagnostics::{Diagnostics, Fault, Issues};
+use crate::extent::Region;
+use crate::fields;
+use crate::overrides::{self, Arguments, Overrides};
+use crate::plugin_use::{Used, Work};
+use crate::reader::{At, Section, check};
+use crate::shape::Shape;
+use crate::suite::Suite;
+use crate::targets::{self, Place, Target, name_fault};
+use crate::text::{BUILT_IN, Origin, Sourced, Texts};
+use crate::tree::{self, Node, Raw};
+use crate::{prepare, test_item};
+
+const BUILT_IN_DEFAULTS: &str = include_str!("built_in.toml");
+/// Seeds stay below this, so that every JSON reader keeps them.
+pub(crate) const SEED_LIMIT: u64 = 1 << 53;
+
+/// A suite, read.
+pub(crate) struct Draft {
+    pub(crate) name: String,
+    pub(crate) description: Option<String>,
+    pub(crate) target: Target,
+    /// Fills a scratch file that was just made; `None` for other targets.
+    pub(crate) first_fill: Option<ItemDraft>,
+    pub(crate) items: Vec<ItemDraft>,
+    pub(crate) notes: Vec<Note>,
+    pub(crate) sources: Vec<Sourced>,
+    /// Takes faults that show only with the target.
+    pub(crate) issues: Issues,
+}
+
+/// A preparation or test.
+#[derive(Clone)]
+pub(crate) struct ItemDraft {
+    pub(crate) name: At<String>,
+    pub(crate) kind: ItemKind,
+    pub(crate) phase: Phase,
+    pub(crate) tags: Vec<String>,
+    pub(crate) requires: Requires,
+    pub(crate) sharing: Sharing,
+    pub(crate) outstanding: u32,
+    pub(crate) streams: Vec<StreamDraft>,
+    pub(crate) backend: Used,
+    pub(crate) direct: bool,
+    pub(crate) interval_ns: u64,
+    pub(crate) warmup_ns: u64,
+    pub(crate) measure_ns: Option<u64>,
+    pub(crate) expects: Vec<Expect>,
+}
+
+impl ItemDraft {
+    /// Whether it needs a descriptor that can write.
+    pub(crate) fn writes(&self) -> bool {
+        self.streams.iter().any(|s| s.work.info.ops.writes())
+    }
+}
+
+/// What a test needs of its target.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Requires {
+    pub(crate) capacity_bytes: Option<u64>,
+    pub(crate) kind: Option<TargetKind>,
+}
+
+/// One stream.
+#[derive(Clone)]
+pub(crate) struct StreamDraft {
+    pub(crate) name: String,
+    pub(crate) work: Work,
+    pub(crate) region: At<Region>,
+    pub(crate) load: Load,
+    pub(crate) weight: f64,
+    pub(crate) fill: Fill,
+}
+
+/// The built-in defaults as a tree.
+pub(crate) fn built_in() -> Node {
+    tree::parse(BUILT_IN, BUILT_IN_DEFAULTS, Origin::BuiltIn).expect("the built-in defaults are TOML")
+}
+
+/// Reads a suite as the command line changes it.
+///
+/// # Errors
+/// Everything that is wrong, however the target turns out.
+pub(crate) fn draft(suite: &Suite, overrides: &Overrides, catalog: &dyn Catalog) -> Result<Draft, Diagnostics> {
+    let mut texts = Texts::new(suite.file_name(), suite.text(), BUILT_IN_DEFAULTS);
+    let arguments = Arguments::new(overrides, &mut texts);
+    let issues = Issues::new(texts, overrides.profile.clone());
+    if let Some(place) = arguments.seed.filter(|_| overrides.seed.is_some_and(|seed| seed >= SEED_LIMIT)) {
+        issues.add(Fault::new(place, "the seed must be below 2^53").help("then every JSON reader keeps it exactly"));
+    }
+    let built_in = built_in();
+    let mut root = suite.root().clone();
+    overrides::apply(&mut root, &built_in, &arguments, &issues);
+    check(&root, &Shape::Table(fields::SUITE), "", true, &issues);
+    let context = Context::new(catalog, &issues);
+    let (name, description) = head(&root, suite, &context);
+    let target = targets::read(&root, &context);
+    let items = items(&root, &built_in, &target, &context);
+    let first_fill = match target.place {
+        Place::Scratch { .. } => prepare::first_fill(&root, &built_in, &context),
+        _ => None,
+    };
+    check_backends(&target, &items, &context);
+    let sources = context.take_sources();
+    issues.check()?;
+    let notes = issues.take_notes();
+    Ok(Draft { name, description, target, first_fill, items, notes, sources, issues })
+}
+
+fn head(root: &Node, suite: &Suite, context: &Context<'_>) -> (String, Option<String>) {
+    let (mut name, mut description) = (None, None);
+    if let Some(node) = root.get("suite") {
+        let section = Section::new(node, fields::HEAD, context.issues);
+        name = section.text("name");
+        description = section.text("description").map(|d| d.value);
+    }
+    if let Some(name) = name.as_ref().filter(|name| !overrides::is_name(&name.value)) {
+        context.issues.add(name_fault(name, "name"));
+    }
+    (name.map_or_else(|| suite.stem(), |name| name.value), description)
+}
+
+fn items(root: &Node, built_in: &Node, target: &Target, context: &Context<'_>) -> Vec<ItemDraft> {
+    let section = Section::new(root, fields::SUITE, context.issues);
+    let tests = section.rows("test");
+    if tests.is_empty() && !matches!(root.get("test").map(|n| &n.raw), Some(Raw::List(list)) if !list.is_empty()) {
+        let fault = Fault::new(root.place, "the suite has no test");
+        context.issues.add(fault.help("add [[test]] with a name and a workload"));
+    }
+    let preparations = section.rows("prepare");
+    check_names(&preparations, &tests, context);
+    let mut items = prepare::items(&preparations, &tests, root, built_in, context);
+    items.extend(tests.iter().filter_map(|row| test_item::item(row, root, built_in, target, context)));
+    items
+}
+
+/// Names are unique and can stand in file names.
+fn check_names(preparations: &[Section<'_>], tests: &[Section<'_>], context: &Context<'_>) {
+    let mut seen: Vec<At<String>> = Vec::new();
+    for name in preparations.iter().chain(tests).filter_map(|row| row.text("name")) {
+        if name.value == prepare::FIRST_FILL {
+            let fault = Fault::new(name.place, format!("the name `{}` is taken by iodyno", name.value));
+            context.issues.add(fault.help("choose another"));
+        } else if !overrides::is_name(&name.value) {
+            let fault = name_fault(&name, "name");
+            let pattern = name.value.contains('{');
+            let later = "names with {..} belong to a matrix, which is not supported yet: write a [[test]] for each";
+            context.issues.add(if pattern { fault.help(later) } else { fault });
+        } else if let Some(first) = seen.iter().find(|other| other.value == name.value) {
+            let fault = Fault::new(name.place, format!("the name `{}` is used twice", name.value));
+            context.issues.add(fault.label("again here").related(first.place, "first used here"));
+        }
+        seen.push(name);
+    }
+}
+
+/// `auto` chooses among backends that drive files and devices.
+fn check_backends(target: &Target, items: &[ItemDraft], context: &Context<'_>) {
+    if !matches!(target.place, Place::Virtual { .. }) {
+        return;
+    }
+    for item in items.iter().filter(|i| !i.streams.is_empty() && i.backend.is_auto()) {
+        let message = format!("target `{}` exists in memory only, and `auto` needs a file or device", target.label);
+        let fault = Fault::new(target.at, message).help(format!(
+            "name the backend of `{}`, for example backend = \"{}\"",
+            item.name.value,
+            Used::by_name_only(context.catalog)
+        ));
+        context.issues.add(fault);
+    }
+}

@@ -1,0 +1,4 @@
+//! The suite crate from outside: from text to errors, plans and verdicts, with made-up plugins.
+
+mod catalog;
+mod errors;
