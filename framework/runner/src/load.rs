@@ -159,5 +159,10 @@ fn numbered(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 fn parse<T: DeserializeOwned>(folder: &Path, name: &str, number: usize, line: &[u8]) -> Result<T, RunError> {
-    serde_json::from_slice(line).map_err(|e| RunError::record(folder, format!("{name}, line {number}: {e}")))
+    serde_json::from_slice(line).map_err(|e| {
+        // The line is a document of its own to the parser, which would call it line 1.
+        let text = e.to_string();
+        let text = text.rsplit_once(" at line 1 column").map_or(text.as_str(), |(text, _)| text);
+        RunError::record(folder, format!("{name}, line {number}, column {}: {text}", e.column()))
+    })
 }

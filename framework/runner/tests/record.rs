@@ -1,0 +1,246 @@
+//! Runs on a simulated target, and what can be read back of them: whole, cut short, damaged.
+
+use iodyno_builtins as _;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use iodyno_host::Registry;
+use iodyno_record::{Envelope, Event, Histogram, Outcome, Row, RowKind, Stamps};
+use iodyno_runner::{
+    Control, Finished, Grants, OutputRequest, Place, RunRequest, load, report, resolve, run,
+};
+use iodyno_suite::{Overrides, Suite};
+
+const SUITE: &str = r#"
+schema = 1
+[suite]
+name = "record"
+[[target]]
+label = "sim"
+size = "1GiB"
+[defaults]
+backend = { plugin = "sim", servers = 2, service = "100us", distribution = "exponential" }
+phases = { warmup = "1s", measure = "5s" }
+[[prepare]]
+fill = { block_size = "1MiB" }
+[[prepare]]
+idle = "10ms"
+[[test]]
+name = "mixed"
+workload = { plugin = "synthetic", mix = { read = 70, write = 30 } }
+load = { outstanding = 8 }
+expect = ["errors == 0", "iops > 19000"]
+[[test]]
+name = "too-large"
+requires = { capacity = "1TB" }
+workload = { plugin = "synthetic" }
+"#;
+
+struct Bench {
+    folder: tempfile::TempDir,
+    registry: Registry,
+    control: Control,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Bench { folder, registry: Registry::load().unwrap(), control: Control::default() }
+    }
+
+    fn run(&self, suite: &str, seen: &mut Vec<Envelope>) -> Finished {
+        let (parsed, overrides) = (Suite::parse("record.toml", suite).unwrap(), Overrides::default());
+        let requests = iodyno_suite::targets(&parsed, &overrides, &self.registry).unwrap();
+        let facts = resolve(&requests).unwrap();
+        let plan = iodyno_suite::plan(&parsed, &overrides, &facts, &self.registry, 7).unwrap();
+        let request = RunRequest {
+            plan: &plan,
+            suite,
+            runs: self.folder.path(),
+            command: vec!["iodyno".to_owned()],
+            grants: &Grants::default(),
+            registry: &self.registry,
+            control: &self.control,
+        };
+        run(&request, &mut |_| {}, &mut |envelope| seen.push(envelope.clone())).unwrap()
+    }
+
+    fn rows(folder: &Path) -> Vec<Row> {
+        let text = fs::read_to_string(folder.join("rows.ndjson")).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+/// Cuts the event log behind the first event that `last` accepts.
+fn cut_events(folder: &Path, last: impl Fn(&Event) -> bool) {
+    let path = folder.join("events.ndjson");
+    let mut kept = String::new();
+    for line in fs::read_to_string(&path).unwrap().lines() {
+        kept += line;
+        kept.push('\n');
+        if last(&serde_json::from_str::<Envelope>(line).unwrap().event) {
+            break;
+        }
+    }
+    fs::write(&path, kept).unwrap();
+}
+
+fn is_start_of(name: &str) -> impl Fn(&Event) -> bool {
+    move |event| matches!(event, Event::StepStarted { spec } if spec.name == name)
+}
+
+#[test]
+fn a_run_is_recorded_whole() {
+    let bench = Bench::new();
+    let mut seen = Vec::new();
+    let finished = bench.run(SUITE, &mut seen);
+    assert_eq!(finished.outcome, Outcome::Passed);
+    let loaded = load(&finished.folder).unwrap();
+    let items = &loaded.results.items;
+    let outcomes: Vec<_> = items.iter().map(|i| (i.name.as_str(), i.outcome)).collect();
+    assert_eq!(outcomes[2..], [("mixed", Outcome::Passed), ("too-large", Outcome::NotRun)]);
+    assert!(items[3].reason.as_ref().unwrap().contains("too small"));
+
+    let result = &items[2].steps[0].result;
+    let (rows, id) = (Bench::rows(&finished.folder), items[2].item);
+    for op in result.ops(None) {
+        let rows = || rows.iter().filter(|r| r.item == id && r.op == op.op);
+        let total: u64 =
+            rows().filter(|r| matches!(r.kind, RowKind::Measure | RowKind::Tail)).map(|r| r.completed).sum();
+        assert_eq!(total, op.completed);
+        let window: u64 =
+            rows().filter(|r| r.kind == RowKind::Measure).map(|r| r.completed + r.carried).sum();
+        assert_eq!(window, op.window_completed);
+        let service = op.service.as_ref().unwrap();
+        assert_eq!(service.count, op.completed);
+        assert_eq!(Histogram::from_hdr_v2(&service.hdr_v2).unwrap().count(), op.completed);
+    }
+
+    let stored: Vec<Envelope> = fs::read_to_string(finished.folder.join("events.ndjson"))
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(stored.iter().enumerate().all(|(i, e)| e.seq == i as u64), "events count without gaps");
+    seen.retain(|e| e.event.is_stored());
+    assert_eq!(seen, stored, "what is watched and what is stored are the same");
+}
+
+#[test]
+fn a_step_that_never_finished_is_rebuilt_from_its_rows() {
+    let bench = Bench::new();
+    let folder = bench.run(SUITE, &mut Vec::new()).folder;
+    let whole = load(&folder).unwrap().results.items.remove(2).steps.remove(0).result;
+    cut_events(&folder, is_start_of("mixed"));
+
+    let loaded = load(&folder).unwrap().results;
+    assert_eq!(loaded.run.outcome, Outcome::Interrupted);
+    let item = loaded.items.last().unwrap();
+    assert_eq!((item.name.as_str(), item.outcome), ("mixed", Outcome::Interrupted));
+    let salvaged = &item.steps[0].result;
+    assert_eq!(salvaged.timing.stamps, Stamps::Unknown);
+    assert_eq!((salvaged.window_ns, salvaged.warmup_ns), (whole.window_ns, whole.warmup_ns));
+    for (left, right) in salvaged.ops(None).zip(whole.ops(None)) {
+        assert_eq!((left.op, left.completed, left.bytes), (right.op, right.completed, right.bytes));
+        assert_eq!((left.window_completed, left.iops), (right.window_completed, right.iops));
+        let (left, right) = (left.service.as_ref().unwrap(), right.service.as_ref().unwrap());
+        let slots = |text: &str| Histogram::from_hdr_v2(text).unwrap().slots().collect::<Vec<_>>();
+        assert_eq!(slots(&left.hdr_v2), slots(&right.hdr_v2));
+    }
+    assert!((salvaged.depth.mean - whole.depth.mean).abs() < 1e-6);
+}
+
+#[test]
+fn a_line_that_was_cut_short_is_left_out() {
+    let bench = Bench::new();
+    let folder = bench.run(SUITE, &mut Vec::new()).folder;
+    cut_events(&folder, is_start_of("mixed"));
+    for name in ["events.ndjson", "rows.ndjson", "histograms.hlog"] {
+        let path = folder.join(name);
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..bytes.len() - 10]).unwrap();
+    }
+    // The start of the step was the line that was cut: the run now ends with the item's.
+    let results = load(&folder).unwrap().results;
+    assert_eq!(results.items.last().unwrap().steps.len(), 0);
+    assert_eq!(results.run.outcome, Outcome::Interrupted);
+}
+
+#[test]
+fn every_prefix_of_the_event_log_can_be_read() {
+    let bench = Bench::new();
+    let folder = bench.run(SUITE, &mut Vec::new()).folder;
+    let path = folder.join("events.ndjson");
+    let bytes = fs::read(&path).unwrap();
+    for end in (0..bytes.len()).step_by(997) {
+        fs::write(&path, &bytes[..end]).unwrap();
+        assert_eq!(load(&folder).unwrap().results.run.outcome, Outcome::Interrupted, "cut at {end}");
+    }
+}
+
+#[test]
+fn damage_is_located() {
+    let bench = Bench::new();
+    let folder = bench.run(SUITE, &mut Vec::new()).folder;
+    let text = fs::read_to_string(folder.join("events.ndjson")).unwrap();
+    fs::write(folder.join("events.ndjson"), text.replacen("\"item_started\"", "\"item_starte\"", 1)).unwrap();
+    let message = load(&folder).unwrap_err().to_string();
+    assert!(message.contains("events.ndjson, line 3, column "), "{message}");
+    let header = fs::read_to_string(folder.join("run.json")).unwrap();
+    fs::write(folder.join("run.json"), header.replace("\"schema_version\": 1", "\"schema_version\": 99"))
+        .unwrap();
+    let message = load(&folder).unwrap_err().to_string();
+    assert!(message.contains("schema 99"), "{message}");
+    let message = load(bench.folder.path()).unwrap_err().to_string();
+    assert!(message.contains("is no readable run folder"), "{message}");
+}
+
+#[test]
+fn a_stopped_run_keeps_what_it_has() {
+    let bench = Bench::new();
+    bench.control.stop();
+    let finished = bench.run(SUITE, &mut Vec::new());
+    assert_eq!(finished.outcome, Outcome::Interrupted);
+    assert_eq!(load(&finished.folder).unwrap().results.items.len(), 0);
+}
+
+#[test]
+fn failed_io_fails_the_run_unless_an_expectation_allows_it() {
+    let faulty = SUITE
+        .replace("service = ", "error_rate = 1, service = ")
+        .replace("[[prepare]]\nfill = { block_size = \"1MiB\" }", "");
+    let judged = |suite: &str| Bench::new().run(suite, &mut Vec::new()).outcome;
+    assert_eq!(judged(&faulty.replace("\"errors == 0\", ", "")), Outcome::Failed);
+    assert_eq!(judged(&faulty), Outcome::ThresholdsCrossed);
+    assert_eq!(judged(&faulty.replace("errors == 0", "errors > 0")), Outcome::Passed);
+}
+
+#[test]
+fn nothing_run_is_no_success() {
+    let start = SUITE.find("[[test]]\nname = \"mixed\"").unwrap();
+    let end = SUITE.find("[[test]]\nname = \"too-large\"").unwrap();
+    let suite = format!("{}{}", &SUITE[..start], &SUITE[end..]);
+    assert_eq!(Bench::new().run(&suite, &mut Vec::new()).outcome, Outcome::NotRun);
+}
+
+#[test]
+fn reports_come_from_the_record_alone() {
+    let bench = Bench::new();
+    let folder = bench.run(SUITE, &mut Vec::new()).folder;
+    let made = |name: &str| -> Vec<(PathBuf, Vec<u8>)> {
+        let runs = [load(&folder).unwrap()];
+        let outputs = [OutputRequest { reporter: name.to_owned(), place: Place::RunFolder }];
+        let files = report(&runs, &outputs, &bench.registry, &mut Vec::new()).unwrap();
+        files.into_iter().map(|(_, path)| (path.clone(), fs::read(path).unwrap())).collect()
+    };
+    for reporter in ["console", "csv", "html", "json", "ndjson"] {
+        let (first, second) = (made(reporter), made(reporter));
+        assert_eq!(first, second, "{reporter}");
+        assert!(first[0].0.starts_with(folder.join("report").join(reporter)) && first[0].1.len() > 100);
+    }
+    let runs = [load(&folder).unwrap()];
+    let unknown = [OutputRequest { reporter: "htm".to_owned(), place: Place::Stdout }];
+    let message = report(&runs, &unknown, &bench.registry, &mut Vec::new()).unwrap_err().to_string();
+    assert!(message.contains("no such reporter; there are console, csv, html"), "{message}");
+}
