@@ -3,9 +3,9 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use iodyno_record::units::{amount, bandwidth, count, duration, latency};
+use iodyno_record::units::{amount, bandwidth, count, duration, latency, size};
 use iodyno_record::{
-    Envelope, Event, ItemResult, Note, NoteLevel, Outcome, Phase, Row, RowKind, StepResult, StepSpec,
+    Envelope, Event, ItemResult, Note, NoteLevel, Outcome, Phase, Plan, Row, RowKind, StepResult, StepSpec,
 };
 
 use crate::args::Progress;
@@ -17,6 +17,7 @@ pub(crate) struct Display {
     line_open: bool,
     last_line_ms: u64,
     now: String,
+    figures: String,
     step: Option<Box<StepSpec>>,
     planned_ns: Vec<Option<u64>>,
 }
@@ -46,15 +47,34 @@ impl Display {
             Progress::Bar => Form::Renewed,
             Progress::Auto | Progress::Line => Form::Lines,
         };
-        let now = String::new();
-        Display { form, quiet, line_open: false, last_line_ms: 0, now, step: None, planned_ns }
+        let (now, figures) = (String::new(), String::new());
+        Display { form, quiet, line_open: false, last_line_ms: 0, now, figures, step: None, planned_ns }
+    }
+
+    /// Tells what the run will be done to.
+    pub(crate) fn targets(&mut self, plan: &Plan) {
+        for target in &plan.targets {
+            let identity = &target.identity;
+            let path = identity.path.as_deref().unwrap_or("in memory only");
+            let mut text = format!("{}: {path}, {}", identity.label, size(identity.size_bytes));
+            for (what, value) in [("model", &identity.model), ("serial", &identity.serial)] {
+                if let Some(value) = value {
+                    text += &format!(", {what} {value}");
+                }
+            }
+            let destroyed = target.written && !target.scratch && identity.path.is_some();
+            if destroyed {
+                text += ": everything on it will be overwritten";
+            }
+            self.line(if destroyed { WARN } else { DIM }, "target", &text);
+        }
     }
 
     /// Takes an event.
     pub(crate) fn event(&mut self, envelope: &Envelope) {
         match &envelope.event {
             Event::RunStarted { run, suite, seed, items } => {
-                self.line(DIM, "run", &format!("{run}: suite {suite}, {items} steps of work, seed {seed}"));
+                self.line(DIM, "run", &format!("{run}: suite {suite}, {items} items, seed {seed}"));
             }
             Event::StepStarted { spec } => {
                 self.step = Some(spec.clone());
@@ -126,6 +146,7 @@ impl Display {
         if spec.phase == Phase::Idle {
             return;
         }
+        self.figures = figures(result);
         for note in result.notes.iter().filter(|n| n.level == NoteLevel::Warning) {
             self.note(note);
         }
@@ -145,7 +166,8 @@ impl Display {
             Outcome::Interrupted => (WARN, "INTERRUPTED"),
         };
         let reason = result.reason.as_deref().map(|r| format!(": {r}")).unwrap_or_default();
-        self.line(style, word, &format!("{}{reason}", result.name));
+        let figures = std::mem::take(&mut self.figures);
+        self.line(style, word, &format!("{}{figures}{reason}", result.name));
         for expect in result.expects.iter().filter(|e| !e.held) {
             let remark = expect.remark.as_deref().map(|r| format!(" ({r})")).unwrap_or_default();
             self.line(BAD, "expected", &format!("{}{remark}", expect.text));
@@ -190,6 +212,14 @@ fn phase(phase: Phase) -> &'static str {
         Phase::Idle => "idle",
         Phase::Load => "measure",
     }
+}
+
+/// A step's result in a few words.
+fn figures(result: &StepResult) -> String {
+    let slowest =
+        result.ops(None).filter_map(|o| o.service.as_ref()?.percentile(99.0)).map(|p| p.value_ns).max();
+    let p99 = slowest.map(|ns| format!("  p99 {}", latency(ns as f64))).unwrap_or_default();
+    format!("  {} IOPS  {}{p99}", count(result.iops(None)), bandwidth(result.bandwidth_bytes_per_s(None)))
 }
 
 /// The last window in a few words.

@@ -64,6 +64,7 @@ fn go(
         registry,
         control: &control,
     };
+    display.targets(&planned.plan);
     let mut started = |folder: &Path| {
         log::keep(&folder.join(iodyno_runner::names::LOG));
         *watchers.borrow_mut() = Watchers::start(observing, registry, folder);

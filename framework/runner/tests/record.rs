@@ -1,5 +1,7 @@
 //! Runs on a simulated target, and what can be read back of them: whole, cut short, damaged.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
 use iodyno_builtins as _;
 
 use std::fs;
