@@ -72,7 +72,7 @@ pub fn backend(name: &str, options: &Options) -> Result<Arc<dyn Backend>> {
 /// Checks what a target says of itself, and that every I/O completes once, whatever the batches, waits and
 /// depths. Overwrites the target if it takes writes.
 ///
-/// `len` is the target's length in bytes, at least 1 MiB.
+/// `len` is the target's length in bytes, all of which must be readable.
 ///
 /// # Panics
 /// Where the target breaks the contract.
@@ -87,6 +87,7 @@ pub fn check(target: &dyn Target, len: u64) {
         let mut random = Random::new(u64::from(queue.depth()));
         let ops: Vec<Op> = info.ops.iter().collect();
         let mut jobs = pieces(target, len, &mut random);
+        assert!(!jobs.is_empty(), "a target of {len} bytes is too small to check");
         for job in &mut jobs {
             job.op = ops[random.below(ops.len() as u64) as usize];
             if job.op == Op::Flush {

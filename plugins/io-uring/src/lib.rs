@@ -5,7 +5,7 @@
 //! - `ring.rs`: the ring of one queue, and all that is unsafe.
 //! - `setup.rs`: which features of the kernel are in use, and what is said when it has less or refuses.
 //!
-//! Needs Linux 5.11; with 6.1 it is at its best, see [`setup::Setup`].
+//! Needs Linux 5.11 and is at its best from 6.1 on.
 
 mod ring;
 mod setup;

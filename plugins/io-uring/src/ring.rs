@@ -309,7 +309,6 @@ extern "C" fn give_up(in_flight: u32) -> ! {
 }
 
 impl Queue for Ring {
-    #[inline]
     unsafe fn turn(&mut self, sub: &[Submission], done: &mut [Completion], wait: Wait) -> Result<Turn> {
         // SAFETY: our caller promises the same.
         let accepted = unsafe { self.push(sub) }?;

@@ -21,13 +21,13 @@ register! {
         version: env!("CARGO_PKG_VERSION"),
         summary: "one blocking system call an I/O, one thread for each outstanding I/O",
         options: &[],
-        factory: Factory::Backend { create: |_| Ok(Arc::new(Sync)), auto_rank: Some(2) },
+        factory: Factory::Backend { create: |_| Ok(Arc::new(SyncBackend)), auto_rank: Some(2) },
     }
 }
 
-struct Sync;
+struct SyncBackend;
 
-impl Backend for Sync {
+impl Backend for SyncBackend {
     fn open(&self, target: &TargetSpec<'_>, _inner: Option<Box<dyn Target>>) -> Result<Box<dyn Target>> {
         let Some(fd) = target.fd else {
             let text = format!("`{}` is no file and no device: use the backend null or sim", target.label);
