@@ -1,5 +1,4 @@
-// Draws the charts from the JSON in #charts, one into each <figure data-chart>. The page has all tables and
-// bars without it. Nothing is loaded from anywhere.
+// Draws the charts from the JSON in #charts, one into each <figure data-chart>.
 (() => {
   "use strict";
   const SVG = "http://www.w3.org/2000/svg";
@@ -124,9 +123,10 @@
       let d = "", open = false;
       for (let i = from; i < to; i++) {
         if (s.y[i] === null) { open = false; continue; }
-        const dot = s.part === "max" || (!open && (i + 1 >= to || s.y[i + 1] === null));
-        d += (open && !dot ? "L" : "M") + placeX(s.x[i]).toFixed(1) + " " + placeY(up(s.y[i])).toFixed(1);
-        if (dot) d += "h0";
+        const point = placeX(s.x[i]).toFixed(1) + " " + placeY(up(s.y[i])).toFixed(1);
+        const alone = !open && (i + 1 >= to || s.y[i + 1] === null);
+        if (s.part === "max") d += `M${point}h0`;
+        else d += alone ? `M${point}m-3 0h6` : (open ? "L" : "M") + point;
         open = true;
       }
       return d;
@@ -157,8 +157,8 @@
       }
     }
 
-    function draw(forced) {
-      width = Math.max(240, Math.round(forced || plot.clientWidth));
+    function draw(wanted = width) {
+      width = wanted;
       fit();
       root.replaceChildren();
       root.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
@@ -194,7 +194,7 @@
         node(overlay, "circle", { class: `dot c${s.colour}`, cx, cy: placeY(up(s.y[i])), r: 3.5 });
         const row = node(tip, "div"), name = sides.map(side => s[side]).join(" ");
         node(row, "span", { class: "c" + s.colour }, name || s.line);
-        node(row, "b", {}, format(s.y[i]) + (i >= s.few ? " *" : ""));
+        node(row, "b", {}, (i >= s.few ? "~" : "") + format(s.y[i]));
       }
       const left = px < width / 2;
       tip.style.left = left ? `${(px + 12) / width * 100}%` : "auto";
@@ -267,18 +267,23 @@
       for (const value of unique(side)) button(side, data.series.find(s => s[side] === value));
     node(legend, "button", { type: "button", class: "reset" }, "Reset zoom").addEventListener("click", () => zoom(null));
     listen();
-    const chart = { draw, plot, stale: () => Math.abs(width - plot.clientWidth) > 1 };
+    const chart = { draw, plot, width: () => width };
     views.set(key, view);
     view.charts.push(chart);
     charts.push(chart);
-    draw();
   }
 
   const all = JSON.parse(document.getElementById("charts").textContent);
   for (const figure of document.querySelectorAll("[data-chart]")) make(figure, all[figure.dataset.chart]);
 
   let printing = false;
-  const redraw = () => { if (!printing) charts.filter(c => c.stale()).forEach(c => c.draw()); };
+  // Reads all widths before it draws, so that the browser lays the page out once.
+  const redraw = () => {
+    if (printing) return;
+    const widths = charts.map(c => Math.max(240, c.plot.clientWidth));
+    charts.forEach((c, i) => { if (c.width() !== widths[i]) c.draw(widths[i]); });
+  };
+  redraw();
   new ResizeObserver(redraw).observe(document.querySelector("main"));
   addEventListener("beforeprint", () => {
     printing = true;

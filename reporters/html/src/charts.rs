@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::escape::Html;
 use crate::series::{POINTS_MAX, Place, Point, Short, quantiles, reduce};
-use crate::subject::{Entry, Found, Line, Subject};
+use crate::subject::{Entry, Found, Subject};
 
 /// All charts of a page, in the order of their figures.
 #[derive(Default, Serialize)]
@@ -24,6 +24,9 @@ struct Chart {
     /// Time charts of one group zoom together.
     group: usize,
     series: Vec<Series>,
+    /// Whether a series has fewer points than windows.
+    #[serde(skip)]
+    reduced: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -133,7 +136,12 @@ impl Charts {
             let chart = time_chart(subject, &looks, group, unit, parts);
             let warmup = chart.span.is_some_and(|span| span[0].0 < 0.0);
             let shaded = if warmup { " Shaded: the warm-up, which is in no result." } else { "" };
-            self.figure(out, title, &[aid, shaded], chart);
+            let reduced = if chart.reduced {
+                " Too many windows to show all: of each stretch the least and the greatest are here."
+            } else {
+                ""
+            };
+            self.figure(out, title, &[aid, shaded, reduced], chart);
         }
         out.raw("</div>");
         Ok(())
@@ -168,19 +176,26 @@ fn percentiles(subject: &Subject<'_>, looks: &Looks, group: usize) -> Result<Cha
         let few = (curve.few_from < curve.points.len()).then_some(curve.few_from);
         all.push(Series { few, ..series(look, None, &curve.points) });
     }
-    Ok(Chart { x: Axis::Quantile, y: Unit::Latency, span: None, group, series: all })
+    Ok(Chart { x: Axis::Quantile, y: Unit::Latency, span: None, group, series: all, reduced: false })
 }
 
 fn time_chart(subject: &Subject<'_>, looks: &Looks, group: usize, y: Unit, parts: Parts) -> Chart {
     let steps = || subject.present().filter_map(|(_, entry)| entry.step);
     let longest = |ns: fn(&StepRecord) -> u64| steps().map(ns).max().unwrap_or(0) as f64 / 1e9;
     let span = [Place(-longest(|s| s.result.warmup_ns)), Place(longest(|s| s.result.window_ns))];
-    let all = each(subject, looks).flat_map(|((entry, found), look)| {
+    let mut reduced = false;
+    let mut all = Vec::new();
+    for ((entry, found), look) in each(subject, looks) {
         let windows = windows(&entry, found, y);
-        parts.iter().map(move |(part, value)| series(look, *part, &points(&entry, &windows, *value)))
-    });
-    let series = all.filter(|s| s.y.iter().any(Option::is_some)).collect();
-    Chart { x: Axis::Time, y, span: Some(span), group, series }
+        for (part, value) in parts {
+            let points = points(&entry, &windows, *value);
+            if points.iter().any(|p| p.1.is_some()) {
+                reduced |= points.len() > POINTS_MAX;
+                all.push(series(look, *part, &points));
+            }
+        }
+    }
+    Chart { x: Axis::Time, y, span: Some(span), group, series: all, reduced }
 }
 
 type Looks = HashMap<(usize, usize), Look>;

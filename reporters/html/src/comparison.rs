@@ -15,12 +15,12 @@ struct Figure {
     /// For the change against the first run.
     value: f64,
     text: String,
-    few: bool,
+    class: &'static str,
 }
 
 impl Figure {
     fn new(value: f64, text: String) -> Option<Figure> {
-        Some(Figure { value, text, few: false })
+        Some(Figure { value, text, class: "n" })
     }
 }
 
@@ -86,14 +86,8 @@ fn rows(out: &mut Html, index: usize, subject: &Subject<'_>, line: &Line) {
 fn cells(out: &mut Html, figures: &[Option<Figure>]) {
     let first = figures[0].as_ref().map(|f| f.value).filter(|first| *first != 0.0);
     for (index, figure) in figures.iter().enumerate() {
-        match figure {
-            Some(figure) if figure.few => {
-                out.raw("<td class=\"n few\">").text(&figure.text).raw("<sup>*</sup></td>");
-            }
-            figure => {
-                out.element("td", "n", figure.as_ref().map_or(NOTHING, |f| &f.text));
-            }
-        }
+        let (class, text) = figure.as_ref().map_or(("n", NOTHING), |f| (f.class, &f.text));
+        out.element("td", class, text);
         if index > 0 {
             let change = first.zip(figure.as_ref()).map(|(first, figure)| change(first, figure.value));
             out.element("td", "n change", change.unwrap_or_default());
@@ -132,7 +126,11 @@ fn latency(found: Found<'_>, value: fn(&LatencySummary) -> f64) -> Option<Figure
 fn percentile(found: Found<'_>, percent: f64) -> Option<Figure> {
     let p = found.op.service.as_ref()?.percentile(percent)?;
     let ns = p.value_ns as f64;
-    Some(Figure { value: ns, text: units::latency(ns), few: p.few_samples })
+    let text = units::latency(ns);
+    match p.few_samples {
+        true => Some(Figure { value: ns, text: format!("~{text}"), class: "n few" }),
+        false => Figure::new(ns, text),
+    }
 }
 
 #[cfg(test)]

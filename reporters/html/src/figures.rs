@@ -14,9 +14,9 @@ use crate::words::{self, NOTHING};
 /// The percentiles of the key figures.
 pub(crate) const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
-/// What the star behind a percentile means.
+/// What the mark before a percentile means.
 pub(crate) const FEW: &str =
-    "* fewer than ten samples lie beyond this percentile: it is little more than the luck of this run.";
+    "~ fewer than ten samples lie beyond this percentile: it is little more than the luck of this run.";
 
 /// Key figures of one run: a row for each operation of each stream.
 pub(crate) fn key_figures(out: &mut Html, subjects: &[Subject<'_>]) {
@@ -117,9 +117,7 @@ fn latencies(out: &mut Html, latency: Option<&LatencySummary>) {
     for percent in PERCENTILES {
         match latency.and_then(|l| l.percentile(percent)) {
             Some(p) if p.few_samples => {
-                out.raw("<td class=\"n few\">")
-                    .text(units::latency(p.value_ns as f64))
-                    .raw("<sup>*</sup></td>");
+                out.element("td", "n few", format!("~{}", units::latency(p.value_ns as f64)));
             }
             p => cell(out, p.map(|p| p.value_ns as f64)),
         }

@@ -1,7 +1,7 @@
 //! What must not be overlooked: marks on results that mean something other than they seem to, and warnings with
 //! their advice.
 
-use iodyno_record::{End, Fill, Note, NoteLevel, Op, Outcome, Stamps, TargetKind, units};
+use iodyno_record::{End, Fill, Note, NoteLevel, Op, Outcome, Stamps, StepRecord, TargetKind};
 
 use crate::escape::Html;
 use crate::run::Run;
@@ -161,24 +161,12 @@ pub(crate) fn warnings(out: &mut Html, runs: &[Run], subjects: &[Subject<'_>]) {
         }
     }
     for (subject, (_, entry)) in subjects.iter().flat_map(|s| s.present().map(move |e| (s, e))) {
-        let Some(step) = entry.step else { continue };
-        for note in step.result.notes.iter().filter(|n| is_warning(n)) {
-            add(sentence(&note.text), &subject.name);
-        }
-        for fact in &step.result.backend.facts {
-            if let Some(why) = &fact.fallback {
-                let backend = &step.result.backend.plugin;
-                add(format!("{backend} without {}: {why}", fact.name), &subject.name);
-            }
-        }
-        let zero_reads: u64 = step.result.streams.iter().map(|s| s.zero_reads).sum();
-        let reads: u64 = step.result.ops(Some(Op::Read)).map(|o| o.completed).sum();
-        if zero_reads > 0 && !step.result.notes.iter().any(|n| n.code == "zero_reads") {
-            let share = units::count(zero_reads as f64 / reads.max(1) as f64 * 100.0);
-            let text = format!(
-                "{share} % of reads returned only zeroes: blocks that were never written, or trimmed"
-            );
-            add(sentence(&text), &subject.name);
+        let place = match runs.len() {
+            1 => subject.name.clone(),
+            _ => format!("{}: {}", entry.run.label, subject.name),
+        };
+        for text in entry.step.map(of_step).unwrap_or_default() {
+            add(text, &place);
         }
     }
     if found.is_empty() {
@@ -193,6 +181,18 @@ pub(crate) fn warnings(out: &mut Html, runs: &[Run], subjects: &[Subject<'_>]) {
         out.raw("</li>");
     }
     out.raw("</ul></section>");
+}
+
+/// Warnings of a step.
+fn of_step(step: &StepRecord) -> Vec<String> {
+    let mut texts: Vec<String> =
+        step.result.notes.iter().filter(|n| is_warning(n)).map(|n| sentence(&n.text)).collect();
+    for fact in &step.result.backend.facts {
+        if let Some(why) = &fact.fallback {
+            texts.push(format!("{} = {}: {why}", fact.name, fact.value));
+        }
+    }
+    texts
 }
 
 fn is_warning(note: &Note) -> bool {

@@ -68,7 +68,7 @@ fn head(out: &mut Html, runs: &[Run]) {
     out.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>");
     out.text(title(runs)).raw(" \u{b7} iodyno</title><link rel=\"icon\" href=\"data:,\">");
     out.raw("<style>").raw(STYLE).raw("</style>");
-    out.raw("<noscript><style>.chart,.scripted{display:none}</style></noscript></head><body>");
+    out.raw("<noscript><style>.chart{display:none}</style></noscript></head><body>");
 }
 
 fn hero(out: &mut Html, runs: &[Run]) {
