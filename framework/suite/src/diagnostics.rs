@@ -13,7 +13,7 @@ pub(crate) struct Fault {
     place: Place,
     message: String,
     label: Option<String>,
-    related: Option<(Place, String)>,
+    related: Option<Box<(Place, String)>>,
     help: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl Fault {
     /// Another place that has to do with it.
     #[must_use]
     pub(crate) fn related(mut self, place: Place, label: impl Into<String>) -> Self {
-        self.related = Some((place, label.into()));
+        self.related = Some(Box::new((place, label.into())));
         self
     }
 }
@@ -138,7 +138,7 @@ pub struct Diagnostic {
 
 impl Diagnostics {
     pub(crate) fn new(texts: &Texts, mut faults: Vec<Fault>) -> Self {
-        faults.sort_by(|a, b| a.place.cmp(&b.place));
+        faults.sort_by_key(|fault| fault.place);
         Diagnostics { list: faults.into_iter().map(|f| Diagnostic::new(texts, f)).collect() }
     }
 
@@ -185,12 +185,20 @@ impl Diagnostics {
     }
 }
 
+impl std::fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.render(false).trim_end())
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
 impl Diagnostic {
     fn new(texts: &Texts, mut fault: Fault) -> Self {
         fault.place = texts.clamp(fault.place);
-        let related_text = fault.related.as_mut().map(|(place, _)| {
-            *place = texts.clamp(*place);
-            (texts.name(*place).to_owned(), texts.content(*place).to_owned())
+        let related_text = fault.related.as_mut().map(|related| {
+            related.0 = texts.clamp(related.0);
+            (texts.name(related.0).to_owned(), texts.content(related.0).to_owned())
         });
         let (line, column) = texts.line_and_column(fault.place);
         Diagnostic {
@@ -210,7 +218,7 @@ impl Diagnostic {
         let primary = AnnotationKind::Primary.span(place.start..place.end).label(label.as_deref());
         let mut snippet = Snippet::source(&self.text).path(&self.file).annotation(primary);
         let mut elsewhere = None;
-        if let (Some((near, label)), Some((file, text))) = (related, &self.related_text) {
+        if let (Some((near, label)), Some((file, text))) = (related.as_deref(), &self.related_text) {
             let context = AnnotationKind::Context.span(near.start..near.end).label(label);
             if near.text == place.text {
                 snippet = snippet.annotation(context);

@@ -15,7 +15,7 @@ use crate::shape::Shape;
 use crate::suite::Suite;
 use crate::targets::{self, Place, Target, name_fault};
 use crate::text::{BUILT_IN, Origin, Sourced, Texts};
-use crate::tree::{self, Node, Raw};
+use crate::tree::{self, Node};
 use crate::{prepare, test_item};
 
 const BUILT_IN_DEFAULTS: &str = include_str!("built_in.toml");
@@ -89,25 +89,36 @@ pub(crate) fn built_in() -> Node {
 ///
 /// # Errors
 /// Everything that is wrong, however the target turns out.
-pub(crate) fn draft(suite: &Suite, overrides: &Overrides, catalog: &dyn Catalog) -> Result<Draft, Diagnostics> {
+pub(crate) fn draft(
+    suite: &Suite,
+    overrides: &Overrides,
+    catalog: &dyn Catalog,
+) -> Result<Draft, Diagnostics> {
     let mut texts = Texts::new(suite.file_name(), suite.text(), BUILT_IN_DEFAULTS);
     let arguments = Arguments::new(overrides, &mut texts);
     let issues = Issues::new(texts, overrides.profile.clone());
-    if let Some(place) = arguments.seed.filter(|_| overrides.seed.is_some_and(|seed| seed >= SEED_LIMIT)) {
-        issues.add(Fault::new(place, "the seed must be below 2^53").help("then every JSON reader keeps it exactly"));
+    if overrides.seed.is_some_and(|seed| seed >= SEED_LIMIT)
+        && let Some(place) = arguments.seed
+    {
+        issues.add(
+            Fault::new(place, "the seed must be below 2^53").help("then every JSON reader keeps it exactly"),
+        );
     }
     let built_in = built_in();
     let mut root = suite.root().clone();
     overrides::apply(&mut root, &built_in, &arguments, &issues);
     check(&root, &Shape::Table(fields::SUITE), "", true, &issues);
     let context = Context::new(catalog, &issues);
+    if let (Some(seed), Some(place)) = (overrides.seed, arguments.seed) {
+        context.source_value("seed", &seed.to_string(), Origin::Flag, place);
+    }
     let (name, description) = head(&root, suite, &context);
     let target = targets::read(&root, &context);
-    let items = items(&root, &built_in, &target, &context);
     let first_fill = match target.place {
         Place::Scratch { .. } => prepare::first_fill(&root, &built_in, &context),
         _ => None,
     };
+    let items = items(&root, &built_in, &target, &context);
     check_backends(&target, &items, &context);
     let sources = context.take_sources();
     issues.check()?;
@@ -118,6 +129,7 @@ pub(crate) fn draft(suite: &Suite, overrides: &Overrides, catalog: &dyn Catalog)
 fn head(root: &Node, suite: &Suite, context: &Context<'_>) -> (String, Option<String>) {
     let (mut name, mut description) = (None, None);
     if let Some(node) = root.get("suite") {
+        context.source("suite", node);
         let section = Section::new(node, fields::HEAD, context.issues);
         name = section.text("name");
         description = section.text("description").map(|d| d.value);
@@ -131,11 +143,11 @@ fn head(root: &Node, suite: &Suite, context: &Context<'_>) -> (String, Option<St
 fn items(root: &Node, built_in: &Node, target: &Target, context: &Context<'_>) -> Vec<ItemDraft> {
     let section = Section::new(root, fields::SUITE, context.issues);
     let tests = section.rows("test");
-    if tests.is_empty() && !matches!(root.get("test").map(|n| &n.raw), Some(Raw::List(list)) if !list.is_empty()) {
+    let preparations = section.rows("prepare");
+    if tests.is_empty() && preparations.is_empty() {
         let fault = Fault::new(root.place, "the suite has no test");
         context.issues.add(fault.help("add [[test]] with a name and a workload"));
     }
-    let preparations = section.rows("prepare");
     check_names(&preparations, &tests, context);
     let mut items = prepare::items(&preparations, &tests, root, built_in, context);
     items.extend(tests.iter().filter_map(|row| test_item::item(row, root, built_in, target, context)));
@@ -152,7 +164,8 @@ fn check_names(preparations: &[Section<'_>], tests: &[Section<'_>], context: &Co
         } else if !overrides::is_name(&name.value) {
             let fault = name_fault(&name, "name");
             let pattern = name.value.contains('{');
-            let later = "names with {..} belong to a matrix, which is not supported yet: write a [[test]] for each";
+            let later =
+                "names with {..} belong to a matrix, which is not supported yet: write a [[test]] for each";
             context.issues.add(if pattern { fault.help(later) } else { fault });
         } else if let Some(first) = seen.iter().find(|other| other.value == name.value) {
             let fault = Fault::new(name.place, format!("the name `{}` is used twice", name.value));
@@ -168,12 +181,38 @@ fn check_backends(target: &Target, items: &[ItemDraft], context: &Context<'_>) {
         return;
     }
     for item in items.iter().filter(|i| !i.streams.is_empty() && i.backend.is_auto()) {
-        let message = format!("target `{}` exists in memory only, and `auto` needs a file or device", target.label);
+        let message =
+            format!("target `{}` exists in memory only, and `auto` needs a file or device", target.label);
         let fault = Fault::new(target.at, message).help(format!(
             "name the backend of `{}`, for example backend = \"{}\"",
             item.name.value,
             Used::by_name_only(context.catalog)
         ));
         context.issues.add(fault);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape;
+
+    #[test]
+    fn the_built_in_defaults_are_good_and_leave_nothing_open() {
+        let issues = Issues::new(Texts::new("a.toml", "", BUILT_IN_DEFAULTS), None);
+        let built_in = built_in();
+        for (name, fields) in [
+            ("defaults", fields::DEFAULTS),
+            ("fill", fields::FILL),
+            ("fill_scratch", fields::FILL),
+            ("target", fields::TARGET),
+        ] {
+            let node = built_in.get(name).unwrap_or_else(|| panic!("no {name}"));
+            check(node, &Shape::Table(fields), name, true, &issues);
+        }
+        issues.check().unwrap_or_else(|d| panic!("{d}"));
+        let defaults = built_in.get("defaults").unwrap();
+        let open: Vec<&str> = shape::names(fields::DEFAULTS).filter(|f| defaults.get(f).is_none()).collect();
+        assert_eq!(open, ["workload"], "what is asked must be said by the suite");
     }
 }

@@ -1,8 +1,8 @@
 //! Whether what was measured holds what was expected.
 
 use iodyno_record::{
-    Comparison, Expect, ExpectResult, Histogram, Item, LatencySummary, Limit, Metric, MetricKind, OpResult, Side,
-    Statistic, StepResult, StreamResult, units,
+    Comparison, Expect, ExpectResult, Histogram, Item, LatencySummary, Limit, Metric, MetricKind, OpResult,
+    Side, Statistic, StepResult, StreamResult, units,
 };
 
 use crate::expect::unit;
@@ -82,7 +82,9 @@ fn measure(metric: &Metric, result: &StepResult) -> Option<Measured> {
         MetricKind::Completed => sum(|o| o.completed),
         MetricKind::Bytes => sum(|o| o.bytes),
         MetricKind::Short => sum(|o| o.short),
-        MetricKind::ZeroReads => Some(Measured::from(streams.iter().map(|s| s.zero_reads).sum::<u64>() as f64)),
+        MetricKind::ZeroReads => {
+            Some(Measured::from(streams.iter().map(|s| s.zero_reads).sum::<u64>() as f64))
+        }
         MetricKind::Latency { side, statistic } => {
             let of = |o: &&OpResult| match side {
                 Side::Service => o.service.clone(),
@@ -108,7 +110,11 @@ fn latency(summaries: &[LatencySummary], statistic: Statistic) -> Option<Measure
         }
         Statistic::Percentile(percent) => {
             let percentile = percentile(summaries, percent)?;
-            let few = || format!("fewer than ten of {count} samples lie beyond p{percent}: it is little more than luck");
+            let few = || {
+                format!(
+                    "fewer than ten of {count} samples lie beyond p{percent}: it is little more than luck"
+                )
+            };
             // Rebuilt from slots, the extremes are known to a slot only; the summaries have them exactly.
             let value = percentile.value_ns.clamp(min, max) as f64;
             Measured { value, remark: percentile.few_samples.then(few) }

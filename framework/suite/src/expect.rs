@@ -20,8 +20,21 @@ pub(crate) struct Subject<'a> {
 }
 
 /// Words that name a number or a part of its path, so no stream may be called so.
-pub(crate) const RESERVED: &[&str] =
-    &["read", "write", "flush", "service", "response", "latency", "iops", "bandwidth", "errors", "completed", "bytes", "short", "zero_reads"];
+pub(crate) const RESERVED: &[&str] = &[
+    "read",
+    "write",
+    "flush",
+    "service",
+    "response",
+    "latency",
+    "iops",
+    "bandwidth",
+    "errors",
+    "completed",
+    "bytes",
+    "short",
+    "zero_reads",
+];
 
 const COUNTERS: [(&str, MetricKind); 7] = [
     ("iops", MetricKind::Iops),
@@ -164,7 +177,8 @@ impl<'a> Parser<'a> {
     /// What is never asked for is never measured: the expectation could not hold.
     fn check_asked(&self, metric: &Metric, place: Range<usize>) -> Result<(), Fault> {
         let of_stream = |name: &str| metric.stream.as_deref().is_none_or(|stream| stream == name);
-        let mut ops = self.subject.streams.iter().filter(|(name, _)| of_stream(name)).flat_map(|(_, ops)| ops);
+        let mut ops =
+            self.subject.streams.iter().filter(|(name, _)| of_stream(name)).flat_map(|(_, ops)| ops);
         let needed = match metric.kind {
             MetricKind::ZeroReads if metric.op.is_some_and(|op| op != Op::Read) => {
                 let fault = self.fault(place, "only reads can return zeroes");
@@ -176,7 +190,8 @@ impl<'a> Parser<'a> {
         match needed {
             Some(op) if !ops.any(|asked| *asked == op) => {
                 let who = metric.stream.as_ref().map_or("this test".to_owned(), |s| format!("stream `{s}`"));
-                Err(self.fault(place, format!("{who} asks for no {}, so there is nothing to expect", op.name())))
+                Err(self
+                    .fault(place, format!("{who} asks for no {}, so there is nothing to expect", op.name())))
             }
             _ => Ok(()),
         }
@@ -282,6 +297,7 @@ mod tests {
             label: "DUT".to_owned(),
             at: place,
             place: Place::Virtual { size_bytes: 0 },
+            size: None,
             serial: None,
             datasheet,
         };
@@ -307,10 +323,16 @@ mod tests {
         let service = |statistic| MetricKind::Latency { side: Side::Service, statistic };
         let p99_9 = service(Statistic::Percentile(99.9));
         assert_eq!(metric("read.service.p99.9 < 1ms"), (None, Some(Op::Read), p99_9, 1e6));
-        assert_eq!(metric("log.flush.service.max<=2s"), (Some("log".into()), Some(Op::Flush), service(Statistic::Max), 2e9));
+        assert_eq!(
+            metric("log.flush.service.max<=2s"),
+            (Some("log".into()), Some(Op::Flush), service(Statistic::Max), 2e9)
+        );
         assert_eq!(metric("service.mean > 0"), (None, None, service(Statistic::Mean), 0.0));
         assert_eq!(metric("iops >= 100k"), (None, None, MetricKind::Iops, 1e5));
-        assert_eq!(metric("data.read.bandwidth >= 2 GB/s"), (Some("data".into()), Some(Op::Read), MetricKind::Bandwidth, 2e9));
+        assert_eq!(
+            metric("data.read.bandwidth >= 2 GB/s"),
+            (Some("data".into()), Some(Op::Read), MetricKind::Bandwidth, 2e9)
+        );
         assert_eq!(metric("errors == 0"), (None, None, MetricKind::Errors, 0.0));
         assert_eq!(metric("bytes != 1GiB"), (None, None, MetricKind::Bytes, 1_073_741_824.0));
         assert_eq!(metric("iops >= 95% of datasheet.random_read_iops").3, 783_750.0);

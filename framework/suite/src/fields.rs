@@ -18,13 +18,18 @@ const WORKERS: Shape = Shape::Value(OptionKind::Int { min: 1, max: 1024 });
 
 /// The whole file.
 pub(crate) const SUITE: &[Field] = &[
-    Field::new("schema", Shape::Value(OptionKind::Int { min: 1, max: 1 }), "Version of the suite format.").required(),
+    Field::new("schema", Shape::Value(OptionKind::Int { min: 1, max: 1 }), "Version of the suite format.")
+        .required(),
     Field::new("suite", Shape::Table(HEAD), "What the suite is."),
     Field::new("defaults", Shape::Table(DEFAULTS), "What holds for every test that does not say otherwise."),
     Field::new("target", TARGETS, "The target under test."),
     Field::new("prepare", PREPARES, "What is done before the tests, in this order."),
     Field::new("test", TESTS, "The tests, in this order."),
-    Field::new("profile", Shape::Named(&Shape::Table(PROFILE)), "Named changes, taken with `--profile NAME`."),
+    Field::new(
+        "profile",
+        Shape::Named(&Shape::Table(PROFILE)),
+        "Named changes, taken with `--profile NAME`.",
+    ),
     Field::later("include", "write everything into one file"),
     Field::later("matrix", "write a [[test]] for each combination"),
 ];
@@ -51,7 +56,11 @@ pub(crate) const TARGET: &[Field] = &[
     Field::new("label", TEXT, "Name in reports and for `--target LABEL=PATH`."),
     Field::new("path", TEXT, "A file or block device. Grants nothing: writing needs `--allow-destroy`."),
     Field::new("scratch", SIZE, "Size of a file that iodyno makes, at `path` or in the current folder."),
-    Field::new("size", SIZE, "Size of a target that exists in memory only, for backends that need no device."),
+    Field::new(
+        "size",
+        SIZE,
+        "Size of a target that has none: in memory only, or with `path` a character device.",
+    ),
     Field::new("serial", TEXT, "The device must have this serial number."),
     Field::new("datasheet", Shape::Named(&DATASHEET), "What the maker promises, for `expect`."),
 ];
@@ -64,12 +73,18 @@ pub(crate) const DATASHEET_ENTRY: &[Field] = &[
     Field::new("region", Shape::Region, "On which part of the device, for people."),
 ];
 
-const BACKEND: Field =
-    Field::new("backend", Shape::Plugin(Kind::Backend), "How I/O reaches the target; `auto` takes the best that works.");
+const BACKEND: Field = Field::new(
+    "backend",
+    Shape::Plugin(Kind::Backend),
+    "How I/O reaches the target; `auto` takes the best that works.",
+);
 const DIRECT: Field = Field::new("direct", BOOL, "Whether the page cache is bypassed.");
 const BUFFERS: Field = Field::new("buffers", Shape::Table(BUFFER), "What is written.");
-const REGION: Field =
-    Field::new("region", Shape::Region, "The part of the target that is touched: \"25%\", \"10GiB\", \"5%..100%\".");
+const REGION: Field = Field::new(
+    "region",
+    Shape::Region,
+    "The part of the target that is touched: \"25%\", \"10GiB\", \"5%..100%\".",
+);
 const PHASES: Field = Field::new("phases", Shape::Table(PHASE), "How long is measured.");
 const STREAMS: Field = Field::new(
     "streams",
@@ -91,9 +106,21 @@ pub(crate) const DEFAULTS: &[Field] =
 pub(crate) const TEST: &[Field] = &[
     Field::new("name", TEXT, "Unique name.").required(),
     Field::new("tags", Shape::Value(OptionKind::List(&OptionKind::Text)), "Words to find tests by."),
-    Field::new("requires", Shape::Table(REQUIRES), "Where the target does not have this, the test is not run."),
-    Field::new("expect", Shape::Value(OptionKind::List(&OptionKind::Text)), "What must hold: \"read.service.p99 < 1ms\"."),
-    Field::new("stream", Shape::Rows { key: "name", fields: STREAM }, "Streams; each inherits from its test."),
+    Field::new(
+        "requires",
+        Shape::Table(REQUIRES),
+        "Where the target does not have this, the test is not run.",
+    ),
+    Field::new(
+        "expect",
+        Shape::Value(OptionKind::List(&OptionKind::Text)),
+        "What must hold: \"read.service.p99 < 1ms\".",
+    ),
+    Field::new(
+        "stream",
+        Shape::Rows { key: "name", fields: STREAM },
+        "Streams; each inherits from its test.",
+    ),
     BACKEND,
     DIRECT,
     BUFFERS,
@@ -131,13 +158,25 @@ const REQUIRES: &[Field] = &[
 ];
 
 const PHASE: &[Field] = &[
-    Field::new("warmup", Shape::Value(OptionKind::Duration { min_ns: 0, max_ns: 30 * DAY }), "Before the measure."),
-    Field::new("measure", Shape::Value(OptionKind::Duration { min_ns: MS, max_ns: 30 * DAY }), "Length of the measure."),
+    Field::new(
+        "warmup",
+        Shape::Value(OptionKind::Duration { min_ns: 0, max_ns: 30 * DAY }),
+        "Before the measure.",
+    ),
+    Field::new(
+        "measure",
+        Shape::Value(OptionKind::Duration { min_ns: MS, max_ns: 30 * DAY }),
+        "Length of the measure.",
+    ),
 ];
 
 const LOADS: &[Field] = &[
     Field::new("outstanding", OUTSTANDING, "Outstanding I/O in total, divided over the workers."),
-    Field::new("workers", WORKERS, "Threads that drive it; a backend with one I/O a queue gets as many as it needs."),
+    Field::new(
+        "workers",
+        WORKERS,
+        "Threads that drive it; a backend with one I/O a queue gets as many as it needs.",
+    ),
     Field::later("curve", "write a [[test]] for each load point, with its own `outstanding`"),
     Field::later("rate", "set `outstanding`: a closed loop"),
     Field::later("arrival", "set `outstanding`: a closed loop"),

@@ -204,7 +204,8 @@ fn set_path(
     named_by_suite: bool,
     issues: &Issues,
 ) {
-    let Some(Raw::List(list)) = root.as_table_mut().and_then(|t| t.get_mut("target")).map(|e| &mut e.node.raw)
+    let Some(Raw::List(list)) =
+        root.as_table_mut().and_then(|t| t.get_mut("target")).map(|e| &mut e.node.raw)
     else {
         return;
     };
@@ -278,7 +279,9 @@ mod tests {
         for (argument, path, value) in good {
             assert_eq!(set(argument).ok(), Some((path.to_owned(), value.to_owned())), "{argument}");
         }
-        for argument in ["", "=", "x", "defaults.backend=", "a b=1", "=1", "schema=2", "defaults.x=1\ny=2", "\"=1"] {
+        for argument in
+            ["", "=", "x", "defaults.backend=", "a b=1", "=1", "schema=2", "defaults.x=1\ny=2", "\"=1"]
+        {
             assert!(set(argument).is_err(), "{argument}");
         }
     }

@@ -3,8 +3,8 @@
 use iodyno_plugin::random::derive;
 use iodyno_plugin::{Catalog, OpSet, StreamSpec};
 use iodyno_record::{
-    Bounds, DeviceFacts, Item, Note, NoteLevel, Plan, PlanTarget, Procedure, SCHEMA_VERSION, StepSpec, StreamPlan,
-    TargetIdentity, TargetKind, units,
+    Bounds, DeviceFacts, Item, Note, NoteLevel, Plan, PlanTarget, Procedure, SCHEMA_VERSION, StepSpec,
+    StreamPlan, TargetIdentity, TargetKind, units,
 };
 
 use crate::diagnostics::{Diagnostics, Fault, Issues};
@@ -30,6 +30,7 @@ pub fn targets(
     Ok(vec![TargetRequest {
         label: draft.target.label,
         place: draft.target.place,
+        size_bytes: draft.target.size.map(|size| size.value),
         serial: draft.target.serial.map(|serial| serial.value),
         writes: draft.items.iter().any(ItemDraft::writes),
         direct: draft.items.iter().filter(|item| !item.streams.is_empty()).all(|item| item.direct),
@@ -50,10 +51,14 @@ pub fn plan(
     catalog: &dyn Catalog,
     seed: u64,
 ) -> Result<Plan, Diagnostics> {
-    assert!(seed < SEED_LIMIT, "seed {seed} is not below 2^53");
     let draft = draft(suite, overrides, catalog)?;
+    assert!(seed < SEED_LIMIT, "seed {seed} is not below 2^53");
     let [facts] = facts else { panic!("{} facts for 1 target", facts.len()) };
-    let mut planner = Planner { draft: &draft, facts: &facts.facts, seed, notes: draft.notes.clone() };
+    let mut known = facts.facts.clone();
+    if let Some(size) = draft.target.size.filter(|_| known.kind == TargetKind::Char) {
+        known.size_bytes = size.value;
+    }
+    let mut planner = Planner { draft: &draft, facts: &known, seed, notes: draft.notes.clone() };
     planner.check_target();
     let mut items: Vec<Item> = Vec::new();
     let is_used = draft.items.iter().any(|i| !i.streams.is_empty() && planner.not_run(i).is_none());
@@ -64,9 +69,10 @@ pub fn plan(
     }
     let target = PlanTarget {
         identity: planner.identity(),
-        facts: facts.facts.clone(),
+        facts: known.clone(),
         scratch: matches!(draft.target.place, Place::Scratch { .. }),
-        written: draft.items.iter().any(|i| i.writes() && planner.not_run(i).is_none()) || first_fill.is_some(),
+        written: draft.items.iter().any(|i| i.writes() && planner.not_run(i).is_none())
+            || first_fill.is_some(),
         datasheet: draft.target.datasheet.iter().map(|(name, (value, _))| (name.clone(), *value)).collect(),
     };
     let notes = planner.notes;
@@ -97,7 +103,8 @@ impl Planner<'_> {
 
     fn check_target(&self) {
         let target = &self.draft.target;
-        if let Some(wanted) = target.serial.as_ref().filter(|w| Some(&w.value) != self.facts.serial.as_ref()) {
+        if let Some(wanted) = target.serial.as_ref().filter(|w| Some(&w.value) != self.facts.serial.as_ref())
+        {
             let has = match &self.facts.serial {
                 Some(serial) => format!("has the serial number \"{serial}\""),
                 None => "tells no serial number".to_owned(),
@@ -105,9 +112,17 @@ impl Planner<'_> {
             let message = format!("target `{}` {has}, must be \"{}\"", target.label, wanted.value);
             self.issues().add(Fault::new(wanted.place, message).help("is this the right device?"));
         }
-        if self.facts.size_bytes == 0 {
+        if let Some(size) = target.size.filter(|_| self.facts.kind != TargetKind::Char) {
+            let message =
+                format!("target `{}` is {} with a size of its own", target.label, kind_name(self.facts.kind));
+            self.issues().add(
+                Fault::new(size.place, message).help("leave `size` out; `region` limits what is touched"),
+            );
+        } else if self.facts.size_bytes == 0 {
             let message = format!("target `{}` has no storage: its size is 0", target.label);
-            self.issues().add(Fault::new(target.at, message));
+            let fault = Fault::new(target.at, message);
+            self.issues()
+                .add(fault.help("scratch = \"1GiB\" makes a file; a character device needs size = \"1GiB\""));
         }
     }
 
@@ -195,13 +210,14 @@ impl Planner<'_> {
         }
     }
 
-    /// Offset and length of a stream's region: its start rounded up to what the workload asks in multiples of,
-    /// its end down to what the target takes.
+    /// Offset and length of a stream's region, rounded inward to what the workload asks in multiples of, but at
+    /// the target's end to what the target takes, so that a fill leaves nothing out.
     fn place_region(&mut self, item: &ItemDraft, stream: &StreamDraft, checked: bool) -> Option<(u64, u64)> {
         let (size, granule) = (self.facts.size_bytes, u64::from(self.facts.granule_bytes.max(1)));
         let Region { start, end } = stream.region.value;
         let (asked_start, asked_end) = (start.on(size), end.on(size));
-        let fault = |message: String| checked.then(|| self.issues().add(Fault::new(stream.region.place, message)));
+        let fault =
+            |message: String| checked.then(|| self.issues().add(Fault::new(stream.region.place, message)));
         let label = &self.draft.target.label;
         if asked_end > size || asked_start >= asked_end {
             let (from, to, size) = (units::size(asked_start), units::size(asked_end), units::size(size));
@@ -215,7 +231,8 @@ impl Planner<'_> {
         let info = stream.work.info;
         let block = u64::from(info.granule.max(1));
         let block = if block.is_multiple_of(granule) { block } else { granule };
-        let (offset, rounded_end) = (asked_start.next_multiple_of(block), asked_end - asked_end % granule);
+        let end_block = if asked_end == size { granule } else { block };
+        let (offset, rounded_end) = (asked_start.next_multiple_of(block), asked_end - asked_end % end_block);
         let len = rounded_end.saturating_sub(offset);
         if len < u64::from(info.max_len).max(1) {
             fault(format!(
@@ -232,12 +249,19 @@ impl Planner<'_> {
         Some((offset, len))
     }
 
-    fn note_rounding(&mut self, item: &ItemDraft, stream: &StreamDraft, asked: (u64, u64), placed: (u64, u64)) {
+    fn note_rounding(
+        &mut self,
+        item: &ItemDraft,
+        stream: &StreamDraft,
+        asked: (u64, u64),
+        placed: (u64, u64),
+    ) {
         if asked == placed {
             return;
         }
         let name = &item.name.value;
-        let stream_name = if item.streams.len() > 1 { format!(", stream `{}`", stream.name) } else { String::new() };
+        let stream_name =
+            if item.streams.len() > 1 { format!(", stream `{}`", stream.name) } else { String::new() };
         let text = format!(
             "`{name}`{stream_name}: region {} is {} to {} bytes, rounded inward to {} to {}",
             stream.region.value, asked.0, asked.1, placed.0, placed.1

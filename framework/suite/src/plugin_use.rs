@@ -90,7 +90,9 @@ pub fn default_options(plugin: &Plugin) -> iodyno_plugin::Result<Options> {
 /// faults go that would else point into the built-in defaults.
 pub(crate) fn workload(node: &Node, path: &str, user: Place, context: &Context<'_>) -> Option<Work> {
     let (plugin, used, options) = resolve(node, Kind::Workload, path, user, context)?;
-    let Factory::Workload(create) = plugin.factory else { unreachable!("the catalog was asked for a workload") };
+    let Factory::Workload(create) = plugin.factory else {
+        unreachable!("the catalog was asked for a workload")
+    };
     match create(&options) {
         Ok(workload) => Some(Work { used, info: workload.info(), workload }),
         Err(error) => context.fault(used.fault(&error)),
@@ -109,7 +111,9 @@ pub(crate) fn backend(node: &Node, path: &str, user: Place, context: &Context<'_
         return Some(Used::without_options(AUTO, node.place));
     }
     let (plugin, used, options) = resolve(node, Kind::Backend, path, user, context)?;
-    let Factory::Backend { create, .. } = plugin.factory else { unreachable!("the catalog was asked for a backend") };
+    let Factory::Backend { create, .. } = plugin.factory else {
+        unreachable!("the catalog was asked for a backend")
+    };
     match create(&options) {
         Ok(_) => Some(used),
         Err(error) => context.fault(used.fault(&error)),
@@ -130,7 +134,9 @@ fn resolve<'c>(
             Some(entry) => (&entry.node, table),
             None => {
                 let fault = Fault::new(node.place, format!("no plugin is named for this {}", kind.name()));
-                return context.fault(fault.help(format!("write {{ plugin = \"{}\", .. }}", first(context.catalog, kind))));
+                return context.fault(
+                    fault.help(format!("write {{ plugin = \"{}\", .. }}", first(context.catalog, kind))),
+                );
             }
         },
         // The structure was checked: this was told.

@@ -85,8 +85,10 @@ fn fill(
     for key in ["region", "outstanding", "workers", "direct", "buffers", "interval"] {
         whole.get(key).iter().for_each(|value| context.source(&format!("{path}.{key}"), value));
     }
-    let work = plugin_use::workload(section.get("workload")?, &format!("{path}.workload"), node.place, context);
-    let backend = plugin_use::backend(section.get("backend")?, &format!("{path}.backend"), node.place, context);
+    let work =
+        plugin_use::workload(section.get("workload")?, &format!("{path}.workload"), node.place, context);
+    let backend =
+        plugin_use::backend(section.get("backend")?, &format!("{path}.backend"), node.place, context);
     let (outstanding, workers) = (section.whole("outstanding"), section.whole("workers"));
     let (region, content) = (section.region("region"), content(&section, context));
     let (direct, interval) = (section.bool("direct"), section.whole("interval"));

@@ -15,7 +15,9 @@ pub enum Next {
 /// What an item does after these results.
 pub fn next(item: &Item, results: &[StepResult]) -> Next {
     match item.procedure {
-        Procedure::Fixed if item.not_run.is_none() && results.is_empty() => Next::Run(Box::new(item.step.clone())),
+        Procedure::Fixed if item.not_run.is_none() && results.is_empty() => {
+            Next::Run(Box::new(item.step.clone()))
+        }
         Procedure::Fixed => Next::Done,
     }
 }

@@ -164,7 +164,10 @@ mod tests {
         assert_eq!(duration_ns("1m30s"), Ok(90_000_000_000));
         assert_eq!(duration_ns("10us"), Ok(10_000));
         assert_eq!(duration_ns("1.5s"), Ok(1_500_000_000));
-        assert_eq!(duration_ns("30").unwrap_err().help.unwrap(), "write \"30s\" for seconds, \"30ms\" for milliseconds");
+        assert_eq!(
+            duration_ns("30").unwrap_err().help.unwrap(),
+            "write \"30s\" for seconds, \"30ms\" for milliseconds"
+        );
         for text in ["", "s", "-1s", "1 fortnight", "9999999 years", "1e3s"] {
             assert!(duration_ns(text).is_err(), "{text}");
         }

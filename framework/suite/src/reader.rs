@@ -38,7 +38,9 @@ pub(crate) fn check(node: &Node, shape: &Shape, name: &str, whole: bool, issues:
         Shape::Plugin(kind) => check_plugin(node, *kind, name, issues),
         Shape::Passed => {}
         Shape::Table(fields) => check_table(node, fields, name, whole, issues),
-        Shape::Short { fields, .. } if node.as_table().is_some() => check_table(node, fields, name, whole, issues),
+        Shape::Short { fields, .. } if node.as_table().is_some() => {
+            check_table(node, fields, name, whole, issues)
+        }
         Shape::Short { key, fields } => {
             let field = shape::find(fields, key).expect("the short form names a field of its own");
             check(node, &field.shape, name, whole, issues);
@@ -46,7 +48,8 @@ pub(crate) fn check(node: &Node, shape: &Shape, name: &str, whole: bool, issues:
         Shape::Rows { fields, .. } => match &node.raw {
             Raw::List(rows) => rows.iter().for_each(|row| check_table(row, fields, name, whole, issues)),
             _ => {
-                let fault = Fault::new(node.place, format!("`{name}` is {}, must be a list", node.describe()));
+                let fault =
+                    Fault::new(node.place, format!("`{name}` is {}, must be a list", node.describe()));
                 issues.add(fault.help("write its name in double brackets, as in [[test]]"));
             }
         },
@@ -57,7 +60,8 @@ pub(crate) fn check(node: &Node, shape: &Shape, name: &str, whole: bool, issues:
                 table.iter().for_each(|(key, entry)| check(&entry.node, inner, key, whole, issues));
             }
             None => {
-                let fault = Fault::new(node.place, format!("`{name}` is {}, must be a table", node.describe()));
+                let fault =
+                    Fault::new(node.place, format!("`{name}` is {}, must be a table", node.describe()));
                 issues.add(fault.help(format!("write [{name}.NAME]")));
             }
         },
@@ -129,7 +133,8 @@ fn check_plugin(node: &Node, kind: Kind, name: &str, issues: &Issues) {
     };
     if !named {
         let fault = Fault::new(node.place, format!("`{name}` is {}, must be a plugin", node.describe()));
-        issues.add(fault.help(format!("write the name of a {}, or {{ plugin = \"NAME\", .. }}", kind.name())));
+        issues
+            .add(fault.help(format!("write the name of a {}, or {{ plugin = \"NAME\", .. }}", kind.name())));
     }
 }
 
@@ -225,7 +230,8 @@ impl<'a> Section<'a> {
             panic!("`{name}` holds no list of texts")
         };
         let list = self.get(name).and_then(|n| if let Raw::List(l) = &n.raw { Some(l) } else { None });
-        let texts = list.into_iter().flatten().filter_map(|n| Some(At { value: n.as_text()?, place: n.place }));
+        let texts =
+            list.into_iter().flatten().filter_map(|n| Some(At { value: n.as_text()?, place: n.place }));
         texts.collect()
     }
 

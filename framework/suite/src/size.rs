@@ -135,7 +135,9 @@ impl Decimal {
 
 /// The number without `_`, which must stand between digits.
 fn without_underscores(number: &str) -> Option<String> {
-    let odd = number.starts_with('_') || number.ends_with('_') || ["__", "_.", "._"].iter().any(|p| number.contains(p));
+    let odd = number.starts_with('_')
+        || number.ends_with('_')
+        || ["__", "_.", "._"].iter().any(|p| number.contains(p));
     (!odd && !number.is_empty()).then(|| number.replace('_', ""))
 }
 
@@ -155,7 +157,8 @@ mod tests {
 
     #[test]
     fn binary_unless_it_ends_in_b_alone() {
-        for text in ["4k", "4K", "4ki", "4KiB", "4 k", "0x1000", "4_096", "4096b", "4096", "0x1_000", " 4k "] {
+        for text in ["4k", "4K", "4ki", "4KiB", "4 k", "0x1000", "4_096", "4096b", "4096", "0x1_000", " 4k "]
+        {
             assert_eq!(parse(text), Ok(Size { bytes: 4096, decimal: false }), "{text}");
         }
         for text in ["4kb", "4KB", "4Kb", "0.004mb"] {

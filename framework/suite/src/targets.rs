@@ -20,6 +20,8 @@ pub struct TargetRequest {
     pub label: String,
     /// Where it is.
     pub place: Place,
+    /// The size of a target that has none of its own: a character device. The plan takes it from here.
+    pub size_bytes: Option<u64>,
     /// The serial number that it must have; the plan checks it.
     pub serial: Option<String>,
     /// Whether a preparation or test writes to it. The first fill of a scratch file does not count.
@@ -63,6 +65,8 @@ pub(crate) struct Target {
     pub(crate) label: String,
     pub(crate) at: TextPlace,
     pub(crate) place: Place,
+    /// For a character device.
+    pub(crate) size: Option<At<u64>>,
     pub(crate) serial: Option<At<String>>,
     pub(crate) datasheet: BTreeMap<String, (f64, Unit)>,
 }
@@ -73,9 +77,11 @@ pub(crate) fn read(root: &Node, context: &Context<'_>) -> Target {
     let rows = Section::new(root, fields::SUITE, context.issues).rows("target");
     let Some(section) = rows.first() else {
         let fault = Fault::new(node.place, "there is no target");
-        context.issues.add(fault.help("leave `target` out, or write [[target]] with a path, scratch or size"));
+        context
+            .issues
+            .add(fault.help("leave `target` out, or write [[target]] with a path, scratch or size"));
         let (label, place) = (DEFAULT_LABEL.to_owned(), Place::Path(String::new()));
-        return Target { label, at: node.place, place, serial: None, datasheet: BTreeMap::new() };
+        return Target { label, at: node.place, place, size: None, serial: None, datasheet: BTreeMap::new() };
     };
     let label = section.text("label");
     if let Some(label) = label.as_ref().filter(|label| !is_name(&label.value)) {
@@ -88,10 +94,12 @@ pub(crate) fn read(root: &Node, context: &Context<'_>) -> Target {
         context.issues.add(fault.help(format!("choose one on the command line: --target {label}=PATH")));
     }
     context.source(&format!("target.{label}"), section.node());
+    let place = place(section, context).unwrap_or(Place::Path(String::new()));
     Target {
         label,
         at: section.place(),
-        place: place(section, context).unwrap_or(Place::Path(String::new())),
+        size: section.whole("size").filter(|_| matches!(place, Place::Path(_))),
+        place,
         serial: section.text("serial"),
         datasheet: datasheet(section, context),
     }
@@ -120,21 +128,30 @@ fn place(section: &Section<'_>, context: &Context<'_>) -> Option<Place> {
         }
         Some(size.value)
     };
-    match (section.text("path"), section.get("scratch"), section.get("size")) {
+    let path = section.text("path");
+    if let Some(path) = path.as_ref().filter(|path| path.value.is_empty()) {
+        return context.fault(Fault::new(path.place, "`path` is empty"));
+    }
+    match (path, section.get("scratch"), section.get("size")) {
         (path, Some(_), None) => {
             Some(Place::Scratch { path: path.map(|p| p.value), size_bytes: whole("scratch", BLOCK)? })
         }
-        (None, None, Some(_)) => Some(Place::Virtual { size_bytes: whole("size", SECTOR)? }),
-        (Some(path), None, None) if !path.value.is_empty() => Some(Place::Path(path.value)),
-        (Some(path), None, None) => context.fault(Fault::new(path.place, "`path` is empty")),
-        (None, None, None) if section.get("path").is_none() => {
-            let fault = Fault::new(section.place(), "this target has no place");
-            context.fault(fault.help("add path = \"/dev/..\", scratch = \"1GiB\" for a file that iodyno makes, or size = \"100GiB\" for one in memory only"))
+        (_, Some(_), Some(size)) => {
+            let fault = Fault::new(size.place, "a target with `scratch` has no `size`");
+            context.fault(
+                fault.help("leave one out: scratch = \"1GiB\" gives the size of a file that iodyno makes"),
+            )
         }
-        (None, None, None) => None,
-        (_, _, Some(size)) => {
-            let fault = Fault::new(size.place, "`size` is for a target in memory only, so without path or scratch");
-            context.fault(fault.help("leave one out; scratch = \"1GiB\" gives the size of a file that iodyno makes"))
+        (None, None, Some(_)) => Some(Place::Virtual { size_bytes: whole("size", SECTOR)? }),
+        (Some(path), None, Some(_)) => whole("size", SECTOR).map(|_| Place::Path(path.value)),
+        (Some(path), None, None) => Some(Place::Path(path.value)),
+        // A path of the wrong type was told.
+        (None, None, None) if section.get("path").is_some() => None,
+        (None, None, None) => {
+            let fault = Fault::new(section.place(), "this target has no place");
+            context.fault(fault.help(
+                "add path = \"/dev/..\", scratch = \"1GiB\" for a file that iodyno makes, or size = \"100GiB\" for one in memory only",
+            ))
         }
     }
 }

@@ -116,7 +116,8 @@ fn outstanding(
     }
     let total: u64 = streams?.iter().map(|s| u64::from(s.load.outstanding)).sum();
     if total > OUTSTANDING_MAX as u64 {
-        let message = format!("the streams have {total} outstanding together, must be at most {OUTSTANDING_MAX}");
+        let message =
+            format!("the streams have {total} outstanding together, must be at most {OUTSTANDING_MAX}");
         return context.fault(Fault::new(place, message));
     }
     u32::try_from(total).ok()
@@ -163,8 +164,10 @@ fn streams(
 ) -> Option<Vec<StreamDraft>> {
     let rows = row.rows("stream");
     if rows.is_empty() {
-        if let Some(node) = row.get("stream").filter(|n| matches!(&n.raw, Raw::List(list) if list.is_empty())) {
-            return context.fault(Fault::new(node.place, "`stream` is empty").help("leave it out, or add a stream"));
+        if let Some(node) = row.get("stream").filter(|n| matches!(&n.raw, Raw::List(list) if list.is_empty()))
+        {
+            return context
+                .fault(Fault::new(node.place, "`stream` is empty").help("leave it out, or add a stream"));
         }
         let mut only = inherited(test);
         only.place = row.place();
@@ -254,16 +257,19 @@ fn stream(
             }
         }
     }
-    let work = match section.get("workload") {
-        Some(node) => plugin_use::workload(node, &at("workload"), section.place(), context),
-        None => {
-            let what = if path.contains(".stream.") { "this stream" } else { "this test" };
-            let fault = Fault::new(section.place(), format!("{what} has no workload"));
-            let plugins = context.catalog.list(iodyno_plugin::Kind::Workload);
-            let example = plugins.first().map_or("NAME", |p| p.name);
-            context.fault(fault.help(format!("add workload = {{ plugin = \"{example}\", .. }}, or put it into [defaults]")))
-        }
-    };
+    let work =
+        match section.get("workload") {
+            Some(node) => plugin_use::workload(node, &at("workload"), section.place(), context),
+            None => {
+                let what = if path.contains(".stream.") { "this stream" } else { "this test" };
+                let fault = Fault::new(section.place(), format!("{what} has no workload"));
+                let plugins = context.catalog.list(iodyno_plugin::Kind::Workload);
+                let example = plugins.first().map_or("NAME", |p| p.name);
+                context.fault(fault.help(format!(
+                    "add workload = {{ plugin = \"{example}\", .. }}, or put it into [defaults]"
+                )))
+            }
+        };
     let (region, fill, load) = (section.region("region"), fill(section, context), load(section, context));
     let weight = if section.get("weight").is_some() { section.number("weight")?.value } else { 1.0 };
     Some(StreamDraft { name, work: work?, region: region?, load: load?, weight, fill: fill? })
@@ -284,7 +290,11 @@ fn expects(
         // With a fault in them nobody knows what they ask for; the rest of the line can still be read.
         None => {
             let named = row.rows("stream").into_iter().filter_map(|row| row.text("name"));
-            named.map(|name| name.value).chain([ONLY_STREAM.to_owned()]).map(|n| (n, Op::ALL.into())).collect()
+            named
+                .map(|name| name.value)
+                .chain([ONLY_STREAM.to_owned()])
+                .map(|n| (n, Op::ALL.into()))
+                .collect()
         }
     };
     let subject = Subject { streams, target };

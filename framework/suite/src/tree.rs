@@ -174,24 +174,38 @@ fn node(text: usize, origin: Origin, value: &Spanned<DeValue<'_>>) -> Node {
 mod tests {
     use super::*;
 
-    fn show(content: &str) {
-        let root = parse(0, content, Origin::Suite).unwrap();
-        fn walk(content: &str, path: &str, node: &Node) {
-            println!("{path}: {:?}", &content[node.place.start..node.place.end]);
-            match &node.raw {
-                Raw::Table(t) => t.iter().for_each(|(k, e)| {
-                    println!("  key {k}: {:?}", &content[e.key.start..e.key.end]);
-                    walk(content, &format!("{path}.{k}"), &e.node)
-                }),
-                Raw::List(l) => l.iter().for_each(|n| walk(content, path, n)),
-                _ => {}
-            }
-        }
-        walk(content, "", &root);
+    const TEXT: &str = "a = 1_0\n[suite]\nname = 'x'\n[[test]]\n[[test.stream]]\nx.y = 0x10\n";
+
+    fn written(node: &Node) -> &'static str {
+        &TEXT[node.place.start..node.place.end]
     }
 
     #[test]
-    fn look() {
-        show("a = 1_0\n[suite]\nname = 'x'\n[[test]]\nname = \"a\"\n[[test.stream]]\nx.y.z = 0x10\n[profile.q.defaults]\nphases = { a = 1e5, b = [1, 2] }\n");
+    fn every_value_knows_its_place() {
+        let root = parse(0, TEXT, Origin::Suite).unwrap();
+        let suite = root.get("suite").unwrap();
+        assert_eq!(root.get("a").map(|n| (written(n), n.to_toml())), Some(("1_0", "10".to_owned())));
+        assert_eq!((written(suite), written(suite.get("name").unwrap())), ("[suite]", "'x'"));
+        let Some(Raw::List(tests)) = root.get("test").map(|n| &n.raw) else { panic!("no list") };
+        let Some(Raw::List(streams)) = tests[0].get("stream").map(|n| &n.raw) else { panic!("no list") };
+        assert_eq!((written(&tests[0]), written(&streams[0])), ("[[test]]", "[[test.stream]]"));
+        assert_eq!(streams[0].to_toml(), "{ x = { y = 16 } }");
+    }
+
+    #[test]
+    fn what_nothing_takes_is_kept_as_written() {
+        let root = parse(0, "a = 99999999999999999999\nb = 1e999\nc = nan\nd = 2024-01-01\n", Origin::Suite)
+            .unwrap();
+        for (key, text) in [("a", "99999999999999999999"), ("b", "1e999"), ("c", "nan"), ("d", "2024-01-01")]
+        {
+            assert_eq!(root.get(key).map(Node::describe).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn a_fault_of_syntax_has_its_place() {
+        for text in ["a = ", "a = 1\na = 2\n", "[a\n", "a = 'x", "= 1", "a = 1 b = 2", "\u{0}"] {
+            assert!(parse(0, text, Origin::Suite).is_err(), "{text}");
+        }
     }
 }

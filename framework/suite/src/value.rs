@@ -110,7 +110,8 @@ impl Values<'_> {
         if words.contains(&text) {
             return Some(Value::Text(text.to_owned()));
         }
-        let fault = Fault::new(node.place, format!("`{name}` is \"{text}\", must be one of {}", listed(words)));
+        let fault =
+            Fault::new(node.place, format!("`{name}` is \"{text}\", must be one of {}", listed(words)));
         let near = nearest(text, words.iter().copied()).map(|near| format!("did you mean `{near}`?"));
         self.tell(fault.maybe_help(near))
     }
@@ -227,7 +228,8 @@ impl Values<'_> {
     ) -> bool {
         if !fits {
             let value = node.to_toml();
-            self.issues.add(Fault::new(node.place, format!("`{name}` is {value}, must be within {min} and {max}")));
+            self.issues
+                .add(Fault::new(node.place, format!("`{name}` is {value}, must be within {min} and {max}")));
         }
         fits
     }
@@ -236,7 +238,8 @@ impl Values<'_> {
     pub(crate) fn note_decimal(self, decimal: bool, node: &Node) {
         if decimal && let Some(text) = node.as_text() {
             let bytes = size::parse(text).map_or(String::new(), |size| format!(" ({} bytes)", size.bytes));
-            let text = format!("\"{text}\" was read as decimal{bytes}; `k`, `m`, `g` alone are powers of 1024");
+            let text =
+                format!("\"{text}\" was read as decimal{bytes}; `k`, `m`, `g` alone are powers of 1024");
             self.issues.note("decimal_size", text);
         }
     }
@@ -252,17 +255,22 @@ impl Values<'_> {
 /// # Errors
 /// When its plugin declares one that is no value of its kind.
 pub(crate) fn default_value(spec: &OptionSpec) -> Result<Value, String> {
-    let Default::Is(text) = spec.default else { return Err(format!("option `{}` has no default", spec.name)) };
+    let Default::Is(text) = spec.default else {
+        return Err(format!("option `{}` has no default", spec.name));
+    };
     let content = format!("default = {text}");
     let issues = Issues::new(Texts::new("default", &content, ""), None);
     let read = match tree::parse(0, &content, Origin::BuiltIn) {
-        Ok(root) => root.get("default").and_then(|node| Values { issues: &issues, complete: true }.read(&spec.kind, spec.name, node)),
+        Ok(root) => root
+            .get("default")
+            .and_then(|node| Values { issues: &issues, complete: true }.read(&spec.kind, spec.name, node)),
         Err(fault) => {
             issues.add(fault);
             None
         }
     };
-    let reason = || issues.check().err().and_then(|d| d.iter().next().map(|d| d.message.clone())).unwrap_or_default();
+    let reason =
+        || issues.check().err().and_then(|d| d.iter().next().map(|d| d.message.clone())).unwrap_or_default();
     read.ok_or_else(|| format!("the plugin declares `{text}` as default of `{}`: {}", spec.name, reason()))
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use iodyno_plugin::{
-    Backend, Catalog, Default, Error, Factory, Filled, Kind, More, Op, OpSet, OptionKind, OptionSpec, Options,
-    Plugin, Request, Result, Stream, StreamSpec, Target, TargetSpec, Workload, WorkloadInfo,
+    Backend, Catalog, Default, Error, Factory, Filled, Kind, More, Op, OpSet, OptionKind, OptionSpec,
+    Options, Plugin, Request, Result, Stream, StreamSpec, Target, TargetSpec, Workload, WorkloadInfo,
 };
 use iodyno_record::{DeviceFacts, TargetKind};
 use iodyno_suite::TargetFacts;
@@ -16,7 +16,9 @@ static PLUGINS: [Plugin; 6] = [
     backend("fast", FAST, Some(1)),
     backend("memory", MEMORY, None),
     backend("slow", &[], Some(2)),
-    workload("endless", &[], |_| Ok(Arc::new(Asks { ops: OpSet::READ, len: 4096, passes: None, slices: false }))),
+    workload("endless", &[], |_| {
+        Ok(Arc::new(Asks { ops: OpSet::READ, len: 4096, passes: None, slices: false }))
+    }),
     workload("synthetic", SYNTHETIC, synthetic),
     workload("strict", STRICT, |_| Err(Error::option("level", "the levels 3 and 4 are taken"))),
 ];
