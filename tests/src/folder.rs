@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use tempfile::TempDir;
 
 use crate::binary::iodyno;
@@ -143,17 +143,19 @@ impl Running {
     /// # Panics
     /// When it takes too long.
     pub fn end(mut self) -> Ended {
-        while self.child.try_wait().expect("a child can be waited for").is_none() {
+        // Left as it is, so that its CPU time can still be read.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        while waitid(WaitId::Pid(self.pid()), options).expect("a child can be waited for").is_none() {
             assert!(self.started.elapsed() < TIME_MAX, "`{}` is still at work after {TIME_MAX:?}", self.line);
             thread::sleep(Duration::from_millis(5));
         }
-        let took = self.started.elapsed();
+        let (took, cpu) = (self.started.elapsed(), cpu_time(self.pid()));
         let text = |reader: Option<JoinHandle<String>>| {
             reader.map_or_else(String::new, |reader| reader.join().expect("reading does not fail"))
         };
         let (out, err) = (text(self.out.take()), text(self.err.take()));
         let code = self.child.wait().expect("a child can be waited for").code();
-        Ended { line: self.line.clone(), code, out, err, took }
+        Ended { line: self.line.clone(), code, out, err, took, cpu }
     }
 }
 
@@ -163,6 +165,16 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// CPU time of a process and of all its threads, those of the kernel on its behalf included.
+fn cpu_time(pid: Pid) -> Duration {
+    let stat =
+        fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process has it until it is waited for");
+    // The name, in parentheses, may hold anything.
+    let (_, fields) = stat.rsplit_once(") ").expect("a name in parentheses");
+    let ticks = fields.split(' ').skip(11).take(2).map(|field| field.parse::<u64>().expect("a number"));
+    Duration::from_secs(ticks.sum()) / rustix::param::clock_ticks_per_second() as u32
 }
 
 fn read_all(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
@@ -185,6 +197,8 @@ pub struct Ended {
     pub err: String,
     /// How long it took.
     pub took: Duration,
+    /// How much CPU time it took, to a hundredth of a second.
+    pub cpu: Duration,
 }
 
 impl Ended {
@@ -236,7 +250,7 @@ impl Ended {
 
 impl std::fmt::Display for Ended {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Ended { line, code, out, err, took } = self;
+        let Ended { line, code, out, err, took, .. } = self;
         write!(f, "$ iodyno {line}\nexit {code:?} after {took:.1?}\n--- stdout\n{out}\n--- stderr\n{err}")
     }
 }

@@ -8,14 +8,16 @@
 //! folder.run("check a.toml").exits(2).says("schema");
 //! ```
 //!
-//! Devices that a test may destroy come from [`lab`]; tests that can take any length draw their cases from
-//! [`long::Sample`].
+//! What a run left is read by [`Record`]. Devices that a test may destroy come from [`lab`]; tests that can take
+//! any length draw their cases from [`long::Sample`].
 
 mod binary;
 pub mod confined;
 mod folder;
 pub mod lab;
 pub mod long;
+mod record;
 
 pub use binary::iodyno;
 pub use folder::{Ended, Folder, Running};
+pub use record::{Record, Step};

@@ -16,8 +16,9 @@ pub(crate) struct Arguments {
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0 passed, 2 wrong usage or suite, 3 target or environment unusable, 4 nothing was run,
-  6 plugin missing, 99 an expectation did not hold, 100 a test failed, 130 interrupted (results kept)";
+  0 passed, 1 unexpected failure, 2 wrong usage or suite, 3 target or environment unusable,
+  4 nothing was run, 6 plugin missing or failed, 99 an expectation did not hold, 100 a test failed,
+  130 interrupted (results kept)";
 
 /// For every verb.
 #[derive(Args, Debug)]
@@ -118,7 +119,7 @@ pub(crate) enum Progress {
     Bar,
     /// Plain lines.
     Line,
-    /// Nothing.
+    /// No progress, only what each step came to.
     None,
 }
 

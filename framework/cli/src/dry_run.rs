@@ -118,7 +118,7 @@ fn totals(text: &mut String, plan: &Plan) {
     let written = written.map_or("unbounded".to_owned(), |bytes| amount(bytes as f64));
     let _ = writeln!(
         text,
-        "\n{} steps, {tests} of them tests: {}{also}; bytes written: {written}",
+        "\n{} to run, {tests} of them tests: {}{also}; bytes written: {written}",
         run.len(),
         duration(known)
     );

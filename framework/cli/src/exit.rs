@@ -42,7 +42,7 @@ impl From<Outcome> for Exit {
 impl From<&RunError> for Exit {
     fn from(error: &RunError) -> Self {
         match error {
-            RunError::Reporter { .. } => Exit::Plugin,
+            RunError::NoReporter { .. } | RunError::Reporter { .. } => Exit::Plugin,
             _ => Exit::Unusable,
         }
     }

@@ -31,7 +31,9 @@ fn main() -> std::process::ExitCode {
         Color::Never => anstream::ColorChoice::Never.write_global(),
     }
     log::start(arguments.common.verbose);
-    std::process::ExitCode::from(verb(arguments) as u8)
+    // What panicked was told by the panic itself.
+    let exit = std::panic::catch_unwind(|| verb(arguments)).unwrap_or(Exit::Unexpected);
+    std::process::ExitCode::from(exit as u8)
 }
 
 fn verb(arguments: Arguments) -> Exit {
@@ -40,9 +42,9 @@ fn verb(arguments: Arguments) -> Exit {
         Err(e) => return fail(Exit::Plugin, e),
     };
     match arguments.verb {
-        Verb::Run(run) => run::run(&run, &registry, arguments.common.quiet),
+        Verb::Run(run) => run::run(&run, &registry, &arguments.common),
         Verb::Check(suite) => suites::check(&suite, &registry),
-        Verb::Report(report) => report::report(&report, &registry),
+        Verb::Report(report) => report::report(&report, &registry, arguments.common.quiet),
         Verb::List(list) => list::list(&list, &registry),
         Verb::Schema { what } => print(&match what {
             SchemaOf::Suite => iodyno_suite::suite_schema(&registry),

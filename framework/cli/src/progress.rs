@@ -74,7 +74,8 @@ impl Display {
     pub(crate) fn event(&mut self, envelope: &Envelope) {
         match &envelope.event {
             Event::RunStarted { run, suite, seed, items } => {
-                self.line(DIM, "run", &format!("{run}: suite {suite}, {items} items, seed {seed}"));
+                let items = if *items == 1 { "1 item".to_owned() } else { format!("{items} items") };
+                self.line(DIM, "run", &format!("{run}: suite {suite}, {items}, seed {seed}"));
             }
             Event::StepStarted { spec } => {
                 self.step = Some(spec.clone());

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::{fail, tell};
 
 /// Makes reports of run folders.
-pub(crate) fn report(arguments: &ReportArguments, registry: &Registry) -> Exit {
+pub(crate) fn report(arguments: &ReportArguments, registry: &Registry, quiet: bool) -> Exit {
     let outputs = match requests(&arguments.output, arguments.runs.len()) {
         Ok(outputs) => outputs,
         Err(e) => return fail(Exit::Usage, e),
@@ -22,28 +22,17 @@ pub(crate) fn report(arguments: &ReportArguments, registry: &Registry) -> Exit {
             Err(e) => return fail(Exit::from(&e), e),
         }
     }
-    match show(&runs, &outputs, registry) {
-        Ok(_) => Exit::Passed,
-        Err(exit) => exit,
-    }
+    show(&runs, &outputs, registry, quiet)
 }
 
 /// Makes the documents, and names those that are files.
-pub(crate) fn show(
-    runs: &[Loaded],
-    outputs: &[OutputRequest],
-    registry: &Registry,
-) -> Result<Vec<PathBuf>, Exit> {
-    let mut stdout = anstream::stdout().lock();
-    match iodyno_runner::report(runs, outputs, registry, &mut stdout) {
-        Ok(files) => {
-            for (reporter, path) in &files {
-                tell(&format!("{reporter:>12} {}", path.display()));
-            }
-            Ok(files.into_iter().map(|(_, path)| path).collect())
-        }
-        Err(e) => Err(fail(Exit::from(&e), e)),
+pub(crate) fn show(runs: &[Loaded], outputs: &[OutputRequest], registry: &Registry, quiet: bool) -> Exit {
+    let reported = iodyno_runner::report(runs, outputs, registry, &mut anstream::stdout().lock());
+    let exits: Vec<Exit> = reported.failures.iter().map(|e| fail(Exit::from(e), e)).collect();
+    for (reporter, path) in reported.files.iter().filter(|_| !quiet) {
+        tell(&format!("{reporter:>12} {}", path.display()));
     }
+    exits.first().copied().unwrap_or(Exit::Passed)
 }
 
 /// The outputs of a command line. Without any, results go to standard output and an HTML report into the run
@@ -53,6 +42,10 @@ pub(crate) fn requests(texts: &[String], runs: usize) -> Result<Vec<OutputReques
     let to_stdout = outputs.iter().filter(|o| o.place == Place::Stdout).count();
     if to_stdout > 1 {
         return Err("two outputs go to standard output; name a file for one of them".to_owned());
+    }
+    if let Some(of_none) = outputs.iter().find(|o| runs > 1 && o.place == Place::RunFolder) {
+        let name = &of_none.reporter;
+        return Err(format!("{runs} runs have no one folder for `-o {name}`; say `-o {name}=FILE`"));
     }
     if texts.is_empty() && runs == 1 {
         outputs.push(OutputRequest { reporter: "html".to_owned(), place: Place::RunFolder });
@@ -98,5 +91,6 @@ mod tests {
     fn two_cannot_share_standard_output() {
         assert!(requests(&["json=-".into(), "csv=-".into()], 1).unwrap_err().contains("standard output"));
         assert!(requests(&["json=".into()], 1).unwrap_err().contains("names no file"));
+        assert!(requests(&["html".into()], 2).unwrap_err().contains("say `-o html=FILE`"));
     }
 }

@@ -11,6 +11,8 @@ use crate::shared::Mailbox;
 use crate::window::{Merged, Sums, Track};
 use crate::{Message, Window};
 
+/// So many workers may keep the memory of all their histograms: up to 0.3 MB for each operation of each stream.
+const FEW_WORKERS: usize = 32;
 const PROGRESS_EVERY_NS: u64 = 250_000_000;
 
 /// Everything that a step's rows add up to.
@@ -19,8 +21,8 @@ pub(crate) struct Totals {
     pub(crate) sums: Sums,
     /// Good I/O that completed within the measure, whenever submitted, by cell, and their bytes.
     pub(crate) window: Vec<(u64, u64)>,
-    /// Outstanding I/O times ns of the measure, by stream.
-    pub(crate) in_flight: Vec<u128>,
+    /// Outstanding I/O times ns of the measure, by cell.
+    pub(crate) in_flight_ns: Vec<u128>,
     /// Failed I/O of the warm-up.
     pub(crate) warmup_errors: u64,
     /// Good and failed I/O of the measure and its tail, by worker.
@@ -38,6 +40,8 @@ pub(crate) struct Collector<'a> {
     book: Book<'a>,
     bytes: u64,
     next_progress_ns: u64,
+    /// There are so many workers that the memory of intervals counts which are not in use.
+    release: bool,
 }
 
 struct Book<'a> {
@@ -56,19 +60,19 @@ impl<'a> Collector<'a> {
         schedule: Schedule,
         messages: &'a mut dyn FnMut(Message),
     ) -> Self {
-        let (cells, streams, workers) = (layout.cells.len(), layout.streams.len(), layout.workers.len());
+        let (cells, workers) = (layout.cells.len(), layout.workers.len());
         let track = |kind| {
             let (origin_ns, interval_ns) = match kind {
                 RowKind::Warmup => (0, schedule.interval_ns),
                 RowKind::Measure => (schedule.warmup_ns, schedule.interval_ns),
                 RowKind::WarmupTail | RowKind::Tail => (0, u64::MAX),
             };
-            Track::new(kind, origin_ns, interval_ns, workers, (cells, streams))
+            Track::new(kind, origin_ns, interval_ns, workers, cells)
         };
         let totals = Totals {
-            sums: Sums::new(cells, streams),
+            sums: Sums::new(cells),
             window: vec![(0, 0); cells],
-            in_flight: vec![0; streams],
+            in_flight_ns: vec![0; cells],
             warmup_errors: 0,
             by_worker: vec![0; workers],
             stretched: 0,
@@ -77,14 +81,20 @@ impl<'a> Collector<'a> {
         };
         let next_progress_ns = monotonic_ns() + PROGRESS_EVERY_NS;
         let book = Book { spec, layout, messages, totals };
-        Collector { tracks: KINDS.map(track).into(), book, bytes: 0, next_progress_ns }
+        Collector {
+            tracks: KINDS.map(track).into(),
+            book,
+            bytes: 0,
+            next_progress_ns,
+            release: workers > FEW_WORKERS,
+        }
     }
 
     /// Takes all that a worker has ready, and gives it back for reuse.
     pub(crate) fn receive(&mut self, worker: usize, mailbox: &Mailbox) {
         while let Some(mut interval) = mailbox.receive() {
             self.take(worker, &interval);
-            interval.clear();
+            interval.clear(self.release);
             mailbox.give_back(interval);
         }
     }
@@ -151,10 +161,12 @@ impl Book<'_> {
     fn window(&mut self, merged: Merged) {
         self.count(&merged);
         let Merged { kind, window, start_ns, end_ns, sums, .. } = merged;
-        let Sums { cells, in_flight } = sums;
+        let Sums { cells, in_flight_ns } = sums;
         let length_ns = (end_ns - start_ns) as f64;
-        let mean =
-            |stream: u32| if length_ns > 0.0 { in_flight[stream as usize] as f64 / length_ns } else { 0.0 };
+        let mean = |stream| {
+            let sum = self.layout.of_stream(stream).map(|cell| in_flight_ns[cell]).sum::<u128>();
+            if length_ns > 0.0 { sum as f64 / length_ns } else { 0.0 }
+        };
         let mut rows = Vec::with_capacity(cells.len());
         for ((stream, op), (tally, service)) in self.layout.cells.iter().zip(&cells) {
             rows.push(Row {
@@ -195,7 +207,7 @@ impl Book<'_> {
                 *completed += tally.completed + tally.carried;
                 *bytes += tally.bytes + tally.carried_bytes;
             }
-            for (sum, more) in totals.in_flight.iter_mut().zip(&merged.sums.in_flight) {
+            for (sum, more) in totals.in_flight_ns.iter_mut().zip(&merged.sums.in_flight_ns) {
                 *sum += more;
             }
         }

@@ -63,8 +63,12 @@ impl Errors {
 
 /// One operation of one stream in an interval: counters, and the exact part of its histogram.
 #[derive(Clone, Debug)]
-struct Cell {
-    tally: Tally,
+pub(crate) struct Cell {
+    pub(crate) tally: Tally,
+    /// Outstanding I/O; at the interval's end once it is handed over.
+    pub(crate) in_flight: u32,
+    /// Outstanding I/O times ns, over the interval.
+    pub(crate) in_flight_ns: u64,
     sum_ns: u64,
     min_ns: u64,
     max_ns: u64,
@@ -81,20 +85,13 @@ const EMPTY: Cell = Cell {
         zero_reads: 0,
         errors: Errors([(0, 0); 8]),
     },
+    in_flight: 0,
+    in_flight_ns: 0,
     sum_ns: 0,
     min_ns: u64::MAX,
     max_ns: 0,
     overflow: 0,
 };
-
-/// Outstanding I/O of a stream.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct InFlight {
-    /// Integral over the interval: outstanding I/O times ns.
-    pub(crate) integral: u64,
-    /// At the interval's end.
-    pub(crate) at_end: u32,
-}
 
 /// What one worker did from `start_ns` to `end_ns`.
 pub(crate) struct Interval {
@@ -108,18 +105,17 @@ pub(crate) struct Interval {
     /// Turns that gave several completions, and how long they took.
     pub(crate) shared_turns: u64,
     pub(crate) shared_turns_ns: u64,
-    pub(crate) streams: Vec<InFlight>,
-    cells: Vec<Cell>,
+    pub(crate) cells: Vec<Cell>,
     /// [`SLOTS`] counters for each cell.
     counts: Counts,
 }
 
 impl Interval {
-    /// For so many cells and streams.
+    /// For so many cells.
     ///
     /// # Errors
     /// When the system has no memory.
-    pub(crate) fn new(cells: usize, streams: usize) -> Result<Self, String> {
+    pub(crate) fn new(cells: usize) -> Result<Self, String> {
         Ok(Interval {
             kind: RowKind::Warmup,
             start_ns: 0,
@@ -128,7 +124,6 @@ impl Interval {
             turned: 0,
             shared_turns: 0,
             shared_turns_ns: 0,
-            streams: vec![InFlight::default(); streams],
             cells: vec![EMPTY; cells],
             counts: Counts::new(cells * SLOTS)?,
         })
@@ -136,15 +131,20 @@ impl Interval {
 
     /// Counts a good I/O that belongs to this interval.
     #[inline(always)]
-    pub(crate) fn good(&mut self, cell: u16, service_ns: u64, bytes: u32, short: bool) {
-        let index = usize::from(cell);
+    pub(crate) fn good(&mut self, index: u16, service_ns: u64, bytes: u32, short: bool) {
+        let index = usize::from(index);
         let cell = &mut self.cells[index];
         cell.tally.completed += 1;
         cell.tally.bytes += u64::from(bytes);
         cell.tally.short += u64::from(short);
         cell.sum_ns += service_ns;
-        cell.min_ns = cell.min_ns.min(service_ns);
-        cell.max_ns = cell.max_ns.max(service_ns);
+        // New extremes are rare after the first few.
+        if service_ns < cell.min_ns {
+            cell.lower(service_ns);
+        }
+        if service_ns > cell.max_ns {
+            cell.raise(service_ns);
+        }
         match slot_of(service_ns) {
             Some(slot) => self.counts[index * SLOTS + slot] += 1,
             None => cell.overflow += 1,
@@ -153,8 +153,8 @@ impl Interval {
 
     /// The counters of a cell.
     #[inline]
-    pub(crate) fn tally(&mut self, cell: u16) -> &mut Tally {
-        &mut self.cells[usize::from(cell)].tally
+    pub(crate) fn tally(&mut self, index: u16) -> &mut Tally {
+        &mut self.cells[usize::from(index)].tally
     }
 
     /// The counters of all cells.
@@ -174,21 +174,31 @@ impl Interval {
         histogram.add_exact(tally.completed, u128::from(*sum_ns), *min_ns, *max_ns);
     }
 
-    /// Makes it empty again, for `kind` from `start_ns` on.
-    pub(crate) fn clear(&mut self) {
+    /// Makes it empty again; with `release` its histograms take no memory until they are touched.
+    pub(crate) fn clear(&mut self, release: bool) {
+        let released = release && self.counts.release();
         for (index, cell) in self.cells.iter_mut().enumerate() {
-            if let Some(touched) = cell.touched() {
+            if let (Some(touched), false) = (cell.touched(), released) {
                 let base = index * SLOTS;
                 self.counts[base + touched.start()..=base + touched.end()].fill(0);
             }
             *cell = EMPTY;
         }
-        self.streams.fill(InFlight::default());
         (self.quiet, self.turned, self.shared_turns, self.shared_turns_ns) = (0, 0, 0, 0);
     }
 }
 
 impl Cell {
+    #[cold]
+    fn lower(&mut self, service_ns: u64) {
+        self.min_ns = service_ns;
+    }
+
+    #[cold]
+    fn raise(&mut self, service_ns: u64) {
+        self.max_ns = service_ns;
+    }
+
     /// The slots that may hold something.
     fn touched(&self) -> Option<std::ops::RangeInclusive<usize>> {
         let lowest = (self.tally.completed > 0).then_some(self.min_ns).and_then(slot_of);
@@ -204,7 +214,7 @@ mod tests {
 
     #[test]
     fn equals_the_records_histogram_and_clears() {
-        let mut interval = Interval::new(2, 1).unwrap();
+        let mut interval = Interval::new(2).unwrap();
         let mut random = Random::new(3);
         for round in 0..20 {
             let mut expected = Histogram::new();
@@ -218,7 +228,7 @@ mod tests {
             let mut merged = Histogram::new();
             interval.merge_into(1, &mut merged);
             assert_eq!(merged, expected, "round {round}");
-            interval.clear();
+            interval.clear(round % 3 == 0);
             assert!(interval.counts.iter().all(|n| *n == 0), "round {round}");
             let mut empty = Histogram::new();
             interval.merge_into(1, &mut empty);

@@ -3,11 +3,11 @@
 
 use iodyno_plugin::random::{Random, derive};
 use iodyno_plugin::{Completion, Feedback, More, Op, Request, Stream, StreamSpec};
-use iodyno_record::{Fill, StepSpec};
+use iodyno_record::Fill;
 
-use crate::Parts;
 use crate::admission::{Admission, Multiple};
-use crate::layout::{Layout, Share};
+use crate::job::Job;
+use crate::layout::Share;
 use crate::memory::BufferShape;
 use crate::payload::Payload;
 use crate::queue::{Io, Slot, SlotQueue, Tag};
@@ -39,10 +39,11 @@ struct Lane {
 }
 
 impl Lane {
-    fn new(layout: &Layout, spec: &StepSpec, parts: &Parts, share: &Share, tag: Tag) -> Result<Self, String> {
-        let stream = usize::from(tag.stream);
+    /// The lane of `stream` in a share; its I/O bears `tag` with the cell of its operation.
+    fn new(job: &Job<'_>, stream: usize, share: &Share, tag: Tag) -> Result<Self, String> {
+        let (layout, spec) = (job.layout, job.spec);
         let (facts, plan) = (&layout.streams[stream], &spec.streams[stream]);
-        let granule = layout.target.granule;
+        let (granule, outstanding) = (layout.target.granule, share.outstanding as usize);
         // No request is longer than its region: admission relies on it.
         let max_len = facts.info.max_len.min(u32::try_from(plan.region_len_bytes).unwrap_or(u32::MAX));
         let stream_spec = StreamSpec {
@@ -54,8 +55,8 @@ impl Lane {
             max_len,
             ops: facts.info.ops,
         };
-        let generator =
-            parts.workloads[stream].stream(&stream_spec).map_err(|e| format!("{}: {e}", facts.title))?;
+        let generator = job.parts.workloads[stream].stream(&stream_spec);
+        let generator = generator.map_err(|e| format!("{}: {e}", facts.title))?;
         let admission = Admission {
             region_len: plan.region_len_bytes,
             max_len,
@@ -71,10 +72,10 @@ impl Lane {
             wants_completions: facts.info.wants_completions,
             more: More::More,
             seq: 0,
-            requests: vec![Request::default(); BATCH],
+            requests: vec![Request::default(); BATCH.min(outstanding)],
             next: 0,
             ready: 0,
-            feedback: Vec::with_capacity(share.outstanding as usize),
+            feedback: Vec::with_capacity(if facts.info.wants_completions { outstanding } else { 0 }),
             told: 0,
         })
     }
@@ -85,7 +86,7 @@ impl Lane {
         if n == 0 || self.more != More::More {
             return Ok(());
         }
-        let filled = self.generator.fill(&mut self.requests[..n]).map_err(|e| e.to_string())?;
+        let filled = self.generator.fill(&mut self.requests[..n]).map_err(|e| format!("failed: {e}"))?;
         if filled.n > n {
             return Err(format!("gave {} requests, asked for {n}", filled.n));
         }
@@ -101,7 +102,7 @@ impl Lane {
         if self.feedback.is_empty() {
             return Ok(());
         }
-        self.generator.complete(&self.feedback).map_err(|e| e.to_string())?;
+        self.generator.complete(&self.feedback).map_err(|e| format!("failed: {e}"))?;
         self.told += self.feedback.len() as u64;
         self.feedback.clear();
         if self.more == More::Blocked {
@@ -194,19 +195,14 @@ impl Lanes {
     ///
     /// # Errors
     /// When a workload cannot do what is asked.
-    pub(crate) fn new(
-        layout: &Layout,
-        spec: &StepSpec,
-        parts: &Parts,
-        shares: &[Share],
-        payload: Payload,
-    ) -> Result<Self, String> {
+    pub(crate) fn new(job: &Job<'_>, shares: &[Share], payload: Payload) -> Result<Self, String> {
+        let spec = job.spec;
         let mut first_slot = 0;
         let mut pools = Vec::new();
         for (pool, share) in shares.iter().enumerate() {
             let lanes = share.streams.iter().enumerate().map(|(lane, stream)| {
-                let tag = Tag { stream: *stream as u16, cell: 0, pool: pool as u16, lane: lane as u16 };
-                Lane::new(layout, spec, parts, share, tag)
+                let tag = Tag { cell: 0, pool: pool as u16, lane: lane as u16 };
+                Lane::new(job, *stream, share, tag)
             });
             let weights = share.streams.iter().map(|s| spec.streams[*s].weight).collect();
             let seed = derive(derive(spec.seed, DRAW_PART), u64::from(share.lane));
@@ -244,13 +240,22 @@ impl Lanes {
     }
 
     /// Whether any lane writes.
-    pub(crate) fn write(&self) -> bool {
+    pub(crate) fn any_writes(&self) -> bool {
         self.pools.iter().flat_map(|p| &p.lanes).any(Lane::writes)
     }
 
     /// Whether any lane wants to learn of completions.
-    pub(crate) fn want_completions(&self) -> bool {
+    pub(crate) fn any_wants_completions(&self) -> bool {
         self.pools.iter().flat_map(|p| &p.lanes).any(|l| l.wants_completions)
+    }
+
+    /// The cells in which I/O of these lanes is counted.
+    pub(crate) fn cells(&self) -> Vec<u16> {
+        let tags = self.pools.iter().flat_map(|p| &p.lanes).flat_map(|l| l.admission.tags);
+        let mut cells: Vec<u16> = tags.flatten().map(|tag| tag.cell).collect();
+        cells.sort_unstable();
+        cells.dedup();
+        cells
     }
 
     /// Fills a buffer as a write would.
@@ -374,27 +379,22 @@ impl Lane {
         payload: &mut Payload,
         queue: &mut SlotQueue,
     ) -> Result<(), String> {
-        let Lane { admission, region_offset, .. } = *self;
-        let first = self.next;
+        let Lane { admission, region_offset, fill, .. } = *self;
+        let (first, mut seq) = (self.next, self.seq);
         self.next += slots.len();
         for (request, slot) in self.requests[first..self.next].iter().zip(slots) {
             let Some(tag) = admission.admit(request) else {
                 return Err(format!("{} {}", self.title, admission.reason(request)));
             };
             let Request { op, hint, len, offset, .. } = *request;
-            let mut zeroes = false;
-            if WRITE && op == Op::Write as u8 {
-                zeroes = self.fill == Fill::Zero;
-                if !zeroes {
-                    payload.write(queue.buffer(*slot, len));
-                }
+            let zeroes = WRITE && op == Op::Write as u8 && fill == Fill::Zero;
+            if WRITE && op == Op::Write as u8 && !zeroes {
+                payload.write(queue.buffer(*slot, len));
             }
-            // A flush has no place.
-            let offset = if op == Op::Flush as u8 { 0 } else { region_offset + offset };
-            let seq = self.seq;
-            self.seq += 1;
-            queue.push(*slot, Io { op, hint, len, offset, seq, tag, zeroes });
+            queue.push(*slot, Io { op, hint, len, offset: region_offset + offset, seq, tag, zeroes });
+            seq += 1;
         }
+        self.seq = seq;
         Ok(())
     }
 

@@ -14,6 +14,9 @@ use iodyno_record::{Op, Sharing, StepSpec};
 use crate::Parts;
 use crate::admission::Multiple;
 
+/// Longest interval, 19 hours: its sums of outstanding I/O times ns stay within 64 bits.
+const INTERVAL_MAX_NS: u64 = 1 << 46;
+
 /// One lane's share of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
@@ -58,10 +61,16 @@ impl Layout {
             let (streams, workloads) = (spec.streams.len(), parts.workloads.len());
             return Err(format!("the step has {streams} streams and {workloads} workloads"));
         }
-        if spec.interval_ns == 0 || target.max_depth == 0 || target.granule == 0 {
+        if !(1..=INTERVAL_MAX_NS).contains(&spec.interval_ns) {
+            let interval_ns = spec.interval_ns;
             return Err(format!(
-                "interval ({} ns), depth ({}) and granule ({} bytes) must not be 0",
-                spec.interval_ns, target.max_depth, target.granule
+                "an interval of {interval_ns} ns is not possible: 1 to {INTERVAL_MAX_NS} are"
+            ));
+        }
+        if target.max_depth == 0 || target.granule == 0 {
+            let TargetInfo { max_depth, granule, .. } = target;
+            return Err(format!(
+                "the target holds {max_depth} I/O in multiples of {granule} bytes; neither may be 0"
             ));
         }
         let (mut streams, mut cells) = (Vec::new(), Vec::new());
@@ -74,7 +83,17 @@ impl Layout {
         if target.simulated {
             workers = vec![workers.concat()];
         }
+        if workers.iter().any(|shares| shares.len() > usize::from(u16::MAX)) {
+            return Err(format!(
+                "{asked} outstanding I/O are too many lanes for a simulated target; give it more depth"
+            ));
+        }
         Ok(Layout { target, streams, cells, workers, asked })
+    }
+
+    /// The cells of a stream.
+    pub(crate) fn of_stream(&self, stream: u32) -> impl Iterator<Item = usize> {
+        self.cells.iter().enumerate().filter(move |(_, (s, _))| *s == stream).map(|(cell, _)| cell)
     }
 }
 

@@ -26,6 +26,7 @@ mod collect;
 mod cpu;
 mod errno;
 mod interval;
+mod job;
 mod lane;
 mod layout;
 mod memory;

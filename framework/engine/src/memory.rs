@@ -61,6 +61,16 @@ impl Counts {
     }
 }
 
+impl Counts {
+    /// Sets all to 0 and gives their memory back. Costs the next touch of each page a fault, and an interrupt to
+    /// every CPU that runs this process. Says whether it was done.
+    pub(crate) fn release(&mut self) -> bool {
+        let (start, len) = (self.pages.start.as_ptr().cast(), self.pages.len);
+        // SAFETY: private pages that nobody borrows, because `self` is borrowed mutably; they read as 0 then.
+        len == 0 || unsafe { madvise(start, len, Advice::LinuxDontNeed) }.is_ok()
+    }
+}
+
 impl Deref for Counts {
     type Target = [u32];
     #[inline]
@@ -101,7 +111,11 @@ enum Block {
 impl Block {
     fn new(target: &dyn Target, len: usize) -> Result<Self, String> {
         match target.alloc(len, PAGE) {
-            Some(Ok(block)) if block.len >= len && !block.ptr.is_null() => Ok(Block::Dma(block)),
+            Some(Ok(block)) if block.len >= len && !block.ptr.is_null() => {
+                // SAFETY: the backend gives this memory away, all of its length. It need not be initialised.
+                unsafe { ptr::write_bytes(block.ptr, 0, block.len) };
+                Ok(Block::Dma(block))
+            }
             Some(Ok(block)) => Err(format!("asked for {len} bytes of buffers, got {}", block.len)),
             Some(Err(e)) => Err(format!("cannot get {len} bytes of buffers: {e}")),
             None => {
@@ -139,7 +153,7 @@ pub(crate) struct IoBuffers {
     blocks: Vec<Block>,
     /// One for each slot.
     pub(crate) places: Vec<Place>,
-    /// Zeroes of the longest length, for writes of zeroes. Never written.
+    /// Zeroes of the longest length, for writes of zeroes. Blocks begin as zeroes, and this one is never written.
     pub(crate) zeroes: Option<Place>,
 }
 
@@ -174,10 +188,8 @@ impl IoBuffers {
             }
         }
         if zeroes_len > 0 {
-            let place = buffers.block(target, zeroes_len, zeroes_len)?;
-            // SAFETY: as above. Memory of a backend's own need not be zeroed.
-            unsafe { slice::from_raw_parts_mut(place.start, zeroes_len) }.fill(0);
-            buffers.zeroes = Some(place);
+            let len = zeroes_len.next_multiple_of(PAGE);
+            buffers.zeroes = Some(buffers.block(target, len, len)?);
         }
         Ok(buffers)
     }

@@ -1,7 +1,7 @@
 //! Remarks on a result: what a reader must know before believing its numbers. Codes are fixed.
 
 use iodyno_plugin::{CompletionStyle, Op};
-use iodyno_record::{End, Fill, Note, NoteLevel, StepResult, StepSpec, TargetKind};
+use iodyno_record::{End, Fill, Note, NoteLevel, Stamps, StepResult, StepSpec, TargetKind};
 
 use crate::collect::Totals;
 use crate::layout::Layout;
@@ -25,7 +25,7 @@ pub(crate) fn notes(spec: &StepSpec, layout: &Layout, totals: &Totals, result: &
         depth_not_reached(spec, layout, result),
         cpu_limited(layout, result),
         kernel_helpers(result),
-        shared_stamps(result),
+        shared_stamps(totals, result),
         ended_early(spec, result),
         long_rows(totals),
     ];
@@ -131,18 +131,19 @@ fn kernel_helpers(result: &StepResult) -> Option<Note> {
     (helper_ns > 0).then(|| warning("kernel_helpers", text()))
 }
 
-fn shared_stamps(result: &StepResult) -> Option<Note> {
+fn shared_stamps(totals: &Totals, result: &StepResult) -> Option<Note> {
     let resolution_ns = result.timing.resolution_ns;
     let mean_ns =
         result.ops(None).filter_map(|op| op.service.as_ref().map(|s| s.mean_ns)).reduce(f64::min)?;
+    let shared = result.timing.stamps == Stamps::PerTurn && totals.shared_turns > 0;
     let text = || {
         format!(
-            "a latency may be off by {}, which much of it is: all I/O of a call share its stamps; less \
+            "a latency may be off by {}, which is much of it: all I/O of a call share its stamps; less \
              outstanding per worker sharpens them",
             iodyno_record::units::latency(resolution_ns)
         )
     };
-    (resolution_ns > 1.0 && resolution_ns > mean_ns * BLUR).then(|| warning("shared_stamps", text()))
+    (shared && resolution_ns > mean_ns * BLUR).then(|| warning("shared_stamps", text()))
 }
 
 fn ended_early(spec: &StepSpec, result: &StepResult) -> Option<Note> {

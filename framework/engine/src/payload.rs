@@ -61,9 +61,9 @@ pub(crate) fn all_zero(bytes: &[u8]) -> bool {
 
 #[cold]
 fn all_zero_behind_the_first_word(bytes: &[u8]) -> bool {
-    let (lines, rest) = bytes.as_chunks::<64>();
-    // No early exit within a line, so that it is a few wide instructions.
-    lines.iter().all(|line| line.iter().fold(0, |all, byte| all | byte) == 0) && rest.iter().all(|b| *b == 0)
+    let (parts, rest) = bytes.as_chunks::<512>();
+    // No early exit within a part, so that it is a few wide instructions.
+    parts.iter().all(|part| part.iter().fold(0, |all, byte| all | byte) == 0) && rest.iter().all(|b| *b == 0)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! checked before anyone believes it.
 #![expect(unsafe_code, reason = "the queue's contract is about memory that the kernel reads and writes")]
 
+use std::mem::ManuallyDrop;
 use std::slice;
 
 use iodyno_plugin::{Completion, Op, Queue, Submission, Turn, Wait};
@@ -25,8 +26,6 @@ enum State {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub(crate) struct Tag {
-    /// Of the step.
-    pub(crate) stream: u16,
     /// Where it is counted.
     pub(crate) cell: u16,
     /// Of the worker.
@@ -35,7 +34,7 @@ pub(crate) struct Tag {
     pub(crate) lane: u16,
 }
 
-/// An I/O, or room for one: a cache line. Never copied, because it lends its buffer out.
+/// An I/O, or room for one: a cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Slot {
@@ -51,6 +50,16 @@ pub(crate) struct Slot {
 }
 
 const _: () = assert!(size_of::<Slot>() == 64);
+
+#[cfg(test)]
+impl Slot {
+    /// One that was submitted, without anything behind it.
+    pub(crate) fn submitted(start_ns: u64, len: u32) -> Self {
+        let place = Place { start: std::ptr::null_mut(), len: 0, block: 0 };
+        let state = State::InFlight;
+        Slot { start_ns, seq: 0, offset: 0, tag: Tag::default(), len, op: 0, state, place }
+    }
+}
 
 /// What to do with a slot.
 #[derive(Clone, Copy, Debug)]
@@ -130,6 +139,11 @@ impl SlotQueue {
         self.unsure
     }
 
+    /// Believes nothing any more that the queue says: its I/O may still be going on.
+    pub(crate) fn distrust(&mut self) {
+        self.unsure = true;
+    }
+
     /// The buffer of a slot that is free.
     #[inline]
     pub(crate) fn buffer(&mut self, slot: u32, len: u32) -> &mut [u8] {
@@ -150,20 +164,24 @@ impl SlotQueue {
         (slot.op, slot.state) = (op, State::Queued);
         let place = if zeroes { self.zeroes.expect("there where zeroes are written") } else { slot.place };
         assert!(len <= place.len, "requests fit their buffers");
+        // A flush has neither place nor buffer.
+        let (buf, offset) =
+            if op == Op::Flush as u8 { (std::ptr::null_mut(), 0) } else { (place.start, offset) };
+        let buf_index = place.block;
+        let (flags, prio, aux, at_ns, reserved) = (0, 0, 0, 0, 0);
         self.batch.push(Submission {
             op,
-            flags: 0,
-            prio: 0,
+            flags,
+            prio,
             len,
             offset,
-            // The contract: null and 0 for a flush.
-            buf: if op == Op::Flush as u8 { std::ptr::null_mut() } else { place.start },
+            buf,
             slot: index,
             hint,
-            buf_index: place.block,
-            aux: 0,
-            at_ns: 0,
-            reserved: 0,
+            buf_index,
+            aux,
+            at_ns,
+            reserved,
         });
     }
 
@@ -209,11 +227,12 @@ impl SlotQueue {
                 "accepted {accepted} of {offered} requests and gave {completed} completions for {room}"
             ));
         }
-        let (slots, outstanding) = (&mut self.slots[..], recorder.begin(start_ns));
+        recorder.begin(start_ns);
+        let slots = &mut self.slots[..];
         for submission in &self.batch[..accepted as usize] {
             let slot = &mut slots[submission.slot as usize];
             (slot.start_ns, slot.state) = (start_ns, State::InFlight);
-            outstanding[usize::from(slot.tag.stream)] += 1;
+            recorder.submitted(slot);
         }
         self.in_flight += accepted;
         if accepted as usize == self.batch.len() {
@@ -260,26 +279,32 @@ pub(crate) struct Ending<'s> {
 }
 
 impl Ending<'_> {
-    /// Ends the I/O of a completion: its slot is free.
+    /// Ends the I/O of a completion: its slot is free. Says also whether it read nothing but zeroes.
     ///
     /// # Errors
     /// When the completion cannot be true.
     #[inline(always)]
-    pub(crate) fn end(&mut self, done: &Completion) -> Result<&Slot, String> {
+    pub(crate) fn end(&mut self, done: &Completion) -> Result<(&Slot, bool), String> {
         let slot = checked(self.slots, done)?;
         *self.in_flight -= 1;
         slot.state = State::Free;
-        Ok(slot)
+        // SAFETY: the buffer is at least as long as the request (checked in `push`), which is at least `bytes`
+        // long (checked above). It was filled before its first use, and lives as long as the slots. The slot is
+        // free: the kernel does not use it.
+        let data = unsafe { slice::from_raw_parts(slot.place.start, done.bytes as usize) };
+        let zero = slot.op == Op::Read as u8 && all_zero(data) && done.errno == 0 && done.bytes > 0;
+        Ok((slot, zero))
     }
 }
 
 /// The slot that a completion ends, if that can be true.
 #[inline(always)]
 fn checked<'s>(slots: &'s mut [Slot], done: &Completion) -> Result<&'s mut Slot, String> {
-    match slots.get_mut(done.slot as usize) {
-        Some(slot) if slot.state == State::InFlight && done.bytes <= slot.len => Ok(slot),
-        other => Err(untrue(other.as_deref(), done)),
+    let Some(slot) = slots.get_mut(done.slot as usize) else { return Err(untrue(None, done)) };
+    if slot.state != State::InFlight || done.bytes > slot.len {
+        return Err(untrue(Some(slot), done));
     }
+    Ok(slot)
 }
 
 #[cold]
@@ -296,29 +321,16 @@ fn untrue(slot: Option<&Slot>, done: &Completion) -> String {
     }
 }
 
-impl Slot {
-    /// Whether `bytes` that were read are nothing but zeroes. Only of a slot that was just released.
-    #[inline(always)]
-    pub(crate) fn read_zeroes(&self, bytes: u32) -> bool {
-        assert!(self.state == State::Free && bytes <= self.len);
-        // SAFETY: the buffer is at least `len` long (checked in `push`), was filled before its first use, and
-        // lives as long as the queue that this slot is borrowed from. The slot is free: the kernel does not
-        // use it.
-        all_zero(unsafe { slice::from_raw_parts(self.place.start, bytes as usize) }) && bytes > 0
-    }
-}
-
 impl Drop for SlotQueue {
     /// The queue first, then the buffers. Where I/O was lost the kernel may write into them at any time later:
     /// then they are never given back.
     fn drop(&mut self) {
-        let buffers = self.buffers.take();
-        if self.unsure || self.in_flight > 0 {
-            std::mem::forget(buffers);
-            self.queue = None;
-        } else {
-            self.queue = None;
-            drop(buffers);
+        let lost = self.unsure || self.in_flight > 0;
+        let buffers = ManuallyDrop::new(self.buffers.take());
+        // Should this panic, then the buffers stay, too.
+        self.queue = None;
+        if !lost {
+            drop(ManuallyDrop::into_inner(buffers));
         }
     }
 }

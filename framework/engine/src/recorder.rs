@@ -45,15 +45,17 @@ pub(crate) struct Recorder<'a> {
     /// Outstanding I/O is integrated up to here.
     last_ns: u64,
     current: Interval,
+    /// The cells that can hold anything on this worker.
+    cells: Vec<u16>,
     /// I/O of the warm-up that completes after it, while there is any.
     carried: Option<Interval>,
+    /// So much of it is left; without end where the warm-up was stopped, because the recorder may learn of that
+    /// later than of what was submitted after.
     carried_left: u64,
     /// Empty intervals; the one that came back last is used first, so that few are ever touched.
     spare: Vec<Interval>,
     /// Those of them that the ends of parts will need.
     reserved: usize,
-    /// Outstanding I/O of each stream.
-    in_flight: Vec<u32>,
     in_flight_max: u32,
     last_completion_ns: u64,
     cpu_start: ThreadCpu,
@@ -65,13 +67,13 @@ impl<'a> Recorder<'a> {
         if schedule.warmup_ns > 0 { 6 } else { 4 }
     }
 
-    /// With its intervals ([`Recorder::intervals`] of them) and the number of streams.
+    /// With its intervals ([`Recorder::intervals`] of them) and the cells that its lanes use.
     pub(crate) fn new(
         schedule: Schedule,
         shared: &'a Shared,
         mailbox: &'a Mailbox,
         mut intervals: Vec<Interval>,
-        streams: usize,
+        cells: Vec<u16>,
     ) -> Self {
         let warms_up = schedule.warmup_ns > 0;
         let mut current = intervals.pop().expect("a worker has intervals");
@@ -88,11 +90,11 @@ impl<'a> Recorder<'a> {
             border_ns: schedule.interval_ns,
             last_ns: 0,
             current,
+            cells,
             carried: None,
             carried_left: 0,
             reserved: if warms_up { 3 } else { 1 },
             spare: intervals,
-            in_flight: vec![0; streams],
             in_flight_max: 0,
             last_completion_ns: 0,
             cpu_start: ThreadCpu::default(),
@@ -113,22 +115,27 @@ impl<'a> Recorder<'a> {
         self.integrate(to_ns);
     }
 
-    /// Moves time on to submissions at `to_ns`. One at the very end of a part belongs to the next. Gives the
-    /// outstanding I/O by stream, to be raised by them.
+    /// Moves time on to submissions at `to_ns`. One at the very end of a part belongs to the next.
     #[inline]
-    pub(crate) fn begin(&mut self, to_ns: u64) -> &mut [u32] {
+    pub(crate) fn begin(&mut self, to_ns: u64) {
         if to_ns >= self.border_ns || to_ns >= self.part_end_ns() {
             self.cut(to_ns + 1);
         }
         self.integrate(to_ns);
-        &mut self.in_flight
+    }
+
+    /// An I/O was submitted, at the time of the last [`Recorder::begin`].
+    #[inline(always)]
+    pub(crate) fn submitted(&mut self, slot: &Slot) {
+        self.current.cells[usize::from(slot.tag.cell)].in_flight += 1;
     }
 
     #[inline]
     fn integrate(&mut self, to_ns: u64) {
         let passed = to_ns.saturating_sub(self.last_ns);
-        for (sum, in_flight) in self.current.streams.iter_mut().zip(&self.in_flight) {
-            sum.integral += u64::from(*in_flight) * passed;
+        for cell in &self.cells {
+            let cell = &mut self.current.cells[usize::from(*cell)];
+            cell.in_flight_ns += u64::from(cell.in_flight) * passed;
         }
         self.last_ns += passed;
     }
@@ -185,8 +192,8 @@ impl<'a> Recorder<'a> {
         (full.kind, full.start_ns) = (kind, next_start_ns);
         std::mem::swap(&mut full, &mut self.current);
         (full.end_ns, full.quiet) = (end_ns, quiet);
-        for (stream, in_flight) in full.streams.iter_mut().zip(&self.in_flight) {
-            stream.at_end = *in_flight;
+        for (next, cell) in self.current.cells.iter_mut().zip(&full.cells) {
+            next.in_flight = cell.in_flight;
         }
         self.mailbox.send(full);
     }
@@ -225,7 +232,7 @@ impl<'a> Recorder<'a> {
         let mut carried = self.spare.pop().expect("intervals are kept back for the ends of parts");
         (carried.kind, carried.start_ns) = (RowKind::WarmupTail, at);
         self.carried = Some(carried);
-        self.carried_left = u64::from(self.in_flight_all());
+        self.carried_left = if self.measured { u64::from(self.in_flight_all()) } else { u64::MAX };
         self.hand_over_carried(at);
     }
 
@@ -239,7 +246,7 @@ impl<'a> Recorder<'a> {
     }
 
     fn in_flight_all(&self) -> u32 {
-        self.in_flight.iter().sum()
+        self.cells.iter().map(|cell| self.current.cells[usize::from(*cell)].in_flight).sum()
     }
 
     /// A turn from `start_ns` to `end_ns` is over: `completed` I/O came back. Everything in flight before it
@@ -258,24 +265,28 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// The I/O of `slot` ended well, with `bytes` moved. `zero`: it read nothing but zeroes.
+    /// The I/O of `slot` ended well, with `bytes` moved.
     #[inline(always)]
-    pub(crate) fn good(&mut self, slot: &Slot, end_ns: u64, bytes: u32, zero: bool) {
+    pub(crate) fn good(&mut self, slot: &Slot, end_ns: u64, bytes: u32) {
         let (service_ns, short) = (end_ns - slot.start_ns, bytes < slot.len);
-        self.in_flight[usize::from(slot.tag.stream)] -= 1;
+        self.current.cells[usize::from(slot.tag.cell)].in_flight -= 1;
         if slot.start_ns < self.part_start_ns {
-            return self.carry_good(slot, end_ns, bytes, zero);
+            return self.carry_good(slot, end_ns, bytes);
         }
         self.current.good(slot.tag.cell, service_ns, bytes, short);
-        if zero {
-            self.current.tally(slot.tag.cell).zero_reads += 1;
-        }
+    }
+
+    /// The I/O of `slot`, which is about to end well, read nothing but zeroes.
+    #[cold]
+    pub(crate) fn read_zeroes(&mut self, slot: &Slot) {
+        let carried = self.carried.as_mut().filter(|_| slot.start_ns < self.part_start_ns);
+        carried.unwrap_or(&mut self.current).tally(slot.tag.cell).zero_reads += 1;
     }
 
     /// The I/O of `slot` failed.
     #[cold]
     pub(crate) fn failed(&mut self, slot: &Slot, end_ns: u64, errno: i32) {
-        self.in_flight[usize::from(slot.tag.stream)] -= 1;
+        self.current.cells[usize::from(slot.tag.cell)].in_flight -= 1;
         if slot.start_ns < self.part_start_ns {
             self.carry(slot, end_ns, |carried| carried.tally(slot.tag.cell).errors.add(errno, 1));
         } else {
@@ -292,10 +303,9 @@ impl<'a> Recorder<'a> {
     /// Good I/O of the warm-up that ends after it: counts for the rate of the window in which it ends, and
     /// belongs to a row of its own.
     #[cold]
-    fn carry_good(&mut self, slot: &Slot, end_ns: u64, bytes: u32, zero: bool) {
+    fn carry_good(&mut self, slot: &Slot, end_ns: u64, bytes: u32) {
         self.carry(slot, end_ns, |carried| {
             carried.good(slot.tag.cell, end_ns - slot.start_ns, bytes, bytes < slot.len);
-            carried.tally(slot.tag.cell).zero_reads += u64::from(zero);
         });
         if self.part == Part::Measure {
             let tally = self.current.tally(slot.tag.cell);
@@ -307,7 +317,8 @@ impl<'a> Recorder<'a> {
     fn carry(&mut self, slot: &Slot, end_ns: u64, count: impl FnOnce(&mut Interval)) {
         let carried = self.carried.as_mut().expect("kept until the last I/O of the warm-up is back");
         count(carried);
-        carried.streams[usize::from(slot.tag.stream)].integral += end_ns.saturating_sub(carried.start_ns);
+        let outstanding_ns = end_ns.saturating_sub(carried.start_ns);
+        carried.cells[usize::from(slot.tag.cell)].in_flight_ns += outstanding_ns;
         self.carried_left -= 1;
         self.hand_over_carried(end_ns);
     }
@@ -317,7 +328,7 @@ impl<'a> Recorder<'a> {
     pub(crate) fn finish(mut self, now_ns: Option<u64>) -> Report {
         let cpu = ThreadCpu::now().since(self.cpu_start);
         match now_ns {
-            Some(now_ns) => _ = self.begin(now_ns),
+            Some(now_ns) => self.begin(now_ns),
             None => self.advance(self.last_completion_ns),
         }
         self.carried_left = 0;
@@ -349,4 +360,119 @@ pub(crate) struct Report {
     pub(crate) cpu: CpuSpan,
     /// Most I/O outstanding at a time since the measure began.
     pub(crate) in_flight_max: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(schedule: Schedule, end_ns: u64, drive: impl FnOnce(&mut Recorder<'_>)) -> Vec<Interval> {
+        let (shared, mailbox) = (Shared::new(end_ns), Mailbox::new(8));
+        let intervals = (0..Recorder::intervals(schedule)).map(|_| Interval::new(1).unwrap()).collect();
+        let mut recorder = Recorder::new(schedule, &shared, &mailbox, intervals, vec![0]);
+        drive(&mut recorder);
+        recorder.finish(None);
+        std::iter::from_fn(|| mailbox.receive()).collect()
+    }
+
+    fn spans(intervals: &[Interval]) -> Vec<(RowKind, u64, u64, u64)> {
+        intervals.iter().map(|i| (i.kind, i.start_ns, i.end_ns, i.quiet)).collect()
+    }
+
+    const SCHEDULE: Schedule = Schedule { warmup_ns: 25, interval_ns: 10 };
+
+    #[test]
+    fn time_is_cut_into_parts_and_windows() {
+        let intervals = recorded(SCHEDULE, 60, |recorder| {
+            recorder.begin(3);
+            recorder.current.cells[0].in_flight += 2;
+            recorder.advance(10);
+            recorder.begin(12);
+            recorder.advance(70);
+        });
+        // All spares are used up by 12, so the rest of the warm-up is one piece; two I/O are never back.
+        let (warmup, tail, measure) = (RowKind::Warmup, RowKind::WarmupTail, RowKind::Measure);
+        assert_eq!(
+            spans(&intervals),
+            [
+                (warmup, 0, 10, 0),
+                (warmup, 10, 20, 0),
+                (warmup, 20, 25, 0),
+                (measure, 25, 60, 0),
+                (tail, 25, 25, 0),
+                (RowKind::Tail, 60, 60, 0)
+            ]
+        );
+        let sums: Vec<u64> = intervals.iter().map(|i| i.cells[0].in_flight_ns).collect();
+        assert_eq!(sums, [14, 20, 10, 70, 0, 20]);
+    }
+
+    #[test]
+    fn windows_that_pass_at_once_are_told_with_the_one_before() {
+        let intervals = recorded(Schedule { warmup_ns: 0, interval_ns: 10 }, 100, |recorder| {
+            recorder.begin(0);
+            recorder.current.cells[0].in_flight += 3;
+            recorder.advance(95);
+            recorder.advance(120);
+        });
+        let measure = RowKind::Measure;
+        assert_eq!(
+            spans(&intervals),
+            [(measure, 0, 10, 8), (measure, 90, 100, 0), (RowKind::Tail, 100, 100, 0)]
+        );
+        assert_eq!(intervals[0].cells[0].in_flight, 3);
+    }
+
+    #[test]
+    fn a_stop_that_lies_behind_ends_the_part_at_once() {
+        let shared = Shared::new(1000);
+        let mailbox = Mailbox::new(8);
+        let intervals = (0..4).map(|_| Interval::new(1).unwrap()).collect();
+        let mut recorder =
+            Recorder::new(Schedule { warmup_ns: 0, interval_ns: 10 }, &shared, &mailbox, intervals, vec![0]);
+        recorder.begin(7);
+        shared.stop(3);
+        recorder.advance(8);
+        recorder.finish(None);
+        let intervals: Vec<Interval> = std::iter::from_fn(|| mailbox.receive()).collect();
+        assert_eq!(spans(&intervals), [(RowKind::Measure, 0, 7, 0), (RowKind::Tail, 7, 7, 0)]);
+    }
+
+    /// Another worker failed in the warm-up while this one was about to submit.
+    #[test]
+    fn what_is_submitted_while_the_warmup_is_stopped_is_kept() {
+        let (shared, mailbox) = (Shared::new(1000), Mailbox::new(8));
+        let schedule = Schedule { warmup_ns: 500, interval_ns: 1000 };
+        let intervals = (0..Recorder::intervals(schedule)).map(|_| Interval::new(1).unwrap()).collect();
+        let mut recorder = Recorder::new(schedule, &shared, &mailbox, intervals, vec![0]);
+        recorder.begin(10);
+        shared.stop(20);
+        recorder.begin(30);
+        let slot = Slot::submitted(30, 4096);
+        recorder.submitted(&slot);
+        recorder.turned(30, 70, 1);
+        recorder.good(&slot, 70, 4096);
+        recorder.completed_at(70);
+        recorder.finish(None);
+        let intervals: Vec<Interval> = std::iter::from_fn(|| mailbox.receive()).collect();
+        assert_eq!(spans(&intervals), [(RowKind::Warmup, 0, 20, 0), (RowKind::WarmupTail, 20, 70, 0)]);
+        assert_eq!(intervals[1].tallies().map(|t| (t.completed, t.bytes)).collect::<Vec<_>>(), [(1, 4096)]);
+    }
+
+    #[test]
+    fn an_interval_is_handed_over_before_its_counters_can_wrap() {
+        let intervals = recorded(Schedule { warmup_ns: 0, interval_ns: 1000 }, 1000, |recorder| {
+            recorder.begin(0);
+            recorder.turned(0, 10, u32::MAX);
+            recorder.turned(20, 30, 5);
+            recorder.advance(1001);
+        });
+        let measure = RowKind::Measure;
+        assert_eq!(
+            spans(&intervals),
+            [(measure, 0, 10, 0), (measure, 10, 1000, 0), (RowKind::Tail, 1000, 1000, 0)]
+        );
+        assert_eq!(intervals.iter().map(|i| i.turned).collect::<Vec<_>>(), [u64::from(u32::MAX), 5, 0]);
+        assert_eq!((intervals[1].shared_turns, intervals[1].shared_turns_ns), (1, 10));
+    }
 }

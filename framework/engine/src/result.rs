@@ -9,9 +9,9 @@ use iodyno_record::{
 use crate::Parts;
 use crate::clock::step_ns;
 use crate::collect::{Collector, Totals};
+use crate::job::WorkerEnd;
 use crate::layout::Layout;
 use crate::notes::notes;
-use crate::threads::WorkerEnd;
 
 /// How a step ended.
 pub(crate) struct Outcome {
@@ -47,7 +47,7 @@ pub(crate) fn result(
         streams: (0..spec.streams.len()).map(|s| stream(spec, layout, totals, s, window_ns)).collect(),
         depth: Depth {
             asked: layout.asked,
-            mean: per(totals.in_flight.iter().sum::<u128>() as f64, window_ns as f64),
+            mean: per(totals.in_flight_ns.iter().sum::<u128>() as f64, window_ns as f64),
             // Of each worker: with several, an upper bound of what was outstanding at once.
             max: ends.iter().map(|end| end.in_flight_max).sum(),
         },
@@ -96,14 +96,14 @@ pub(crate) fn never_ran(spec: &StepSpec, parts: &Parts, started_unix_ms: u64, re
 }
 
 fn stream(spec: &StepSpec, layout: &Layout, totals: &Totals, index: usize, window_ns: u64) -> StreamResult {
-    let cells = layout.cells.iter().enumerate().filter(|(_, (stream, _))| *stream as usize == index);
-    let (mut ops, mut zero_reads) = (Vec::new(), 0);
-    for (cell, (_, op)) in cells {
+    let (mut ops, mut zero_reads, mut in_flight_ns) = (Vec::new(), 0, 0);
+    for cell in layout.of_stream(index as u32) {
         let (tally, service) = &totals.sums.cells[cell];
         let (window_completed, window_bytes) = totals.window[cell];
         zero_reads += tally.zero_reads;
+        in_flight_ns += totals.in_flight_ns[cell];
         ops.push(OpResult {
-            op: *op,
+            op: layout.cells[cell].1,
             completed: tally.completed,
             bytes: tally.bytes,
             short: tally.short,
@@ -116,7 +116,7 @@ fn stream(spec: &StepSpec, layout: &Layout, totals: &Totals, index: usize, windo
             response: None,
         });
     }
-    let in_flight_mean = per(totals.in_flight[index] as f64, window_ns as f64);
+    let in_flight_mean = per(in_flight_ns as f64, window_ns as f64);
     StreamResult { name: spec.streams[index].name.clone(), ops, in_flight_mean, zero_reads }
 }
 

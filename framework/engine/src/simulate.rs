@@ -144,8 +144,7 @@ impl Pending {
             self.order.pop();
             let (done, slot) = (&self.told[slot as usize], queue.end(slot));
             if done.errno == 0 {
-                // Nothing moved, so nothing is known of zeroes.
-                recorder.good(slot, finish_ns, done.bytes, false);
+                recorder.good(slot, finish_ns, done.bytes);
                 errors.in_a_row = 0;
             } else {
                 recorder.failed(slot, finish_ns, done.errno);

@@ -7,6 +7,7 @@ use iodyno_record::{End, Fact, StepResult, StepSpec};
 
 use crate::clock::unix_ms;
 use crate::collect::Collector;
+use crate::job::{Job, WorkerEnd, caught, guarded};
 use crate::lane::Lanes;
 use crate::layout::Layout;
 use crate::payload::{Noise, Payload};
@@ -14,7 +15,7 @@ use crate::recorder::{Recorder, Schedule};
 use crate::result::{self, Outcome};
 use crate::shared::{Fault, Mailbox, Shared};
 use crate::simulate::simulate;
-use crate::threads::{self, Job, WorkerEnd, guarded};
+use crate::threads;
 use crate::{Command, Message, Parts};
 
 /// Runs a step. Blocks until it is over: as planned, on [`Command::Stop`], or because something failed. In any
@@ -59,7 +60,7 @@ fn lanes(job: &Job<'_>) -> Result<Vec<Lanes>, String> {
     let noise = Arc::new(Noise::new(job.spec.seed));
     let lanes = job.layout.workers.iter().enumerate().map(|(worker, shares)| {
         let payload = Payload::new(&noise, job.spec.seed, worker as u32);
-        Lanes::new(job.layout, job.spec, job.parts, shares, payload)
+        Lanes::new(job, shares, payload)
     });
     lanes.collect()
 }
@@ -90,7 +91,7 @@ fn run_simulated(
         }
         often && commands.try_recv() == Ok(Command::Stop)
     };
-    let left = threads::caught(|| simulate(&mut driver, &mut attend));
+    let left = caught(|| simulate(&mut driver, &mut attend));
     let now_ns = driver.recorder.now_ns();
     let end = job.end(driver, left, now_ns);
     collector.receive(0, &mailbox);

@@ -6,17 +6,17 @@ use iodyno_record::{Histogram, RowKind};
 
 use crate::interval::{Interval, Tally};
 
-/// What all workers did in a window, by cell and by stream.
+/// What all workers did in a window, by cell.
 #[derive(Clone, Debug)]
 pub(crate) struct Sums {
     pub(crate) cells: Vec<(Tally, Histogram)>,
-    /// Outstanding I/O times ns, by stream.
-    pub(crate) in_flight: Vec<u128>,
+    /// Outstanding I/O times ns.
+    pub(crate) in_flight_ns: Vec<u128>,
 }
 
 impl Sums {
-    pub(crate) fn new(cells: usize, streams: usize) -> Self {
-        Sums { cells: vec![Default::default(); cells], in_flight: vec![0; streams] }
+    pub(crate) fn new(cells: usize) -> Self {
+        Sums { cells: vec![Default::default(); cells], in_flight_ns: vec![0; cells] }
     }
 
     fn add_interval(&mut self, interval: &Interval) {
@@ -24,8 +24,8 @@ impl Sums {
             sum.add(tally);
             interval.merge_into(index, histogram);
         }
-        for (sum, stream) in self.in_flight.iter_mut().zip(&interval.streams) {
-            *sum += u128::from(stream.integral);
+        for (sum, cell) in self.in_flight_ns.iter_mut().zip(&interval.cells) {
+            *sum += u128::from(cell.in_flight_ns);
         }
     }
 
@@ -35,7 +35,7 @@ impl Sums {
             sum.add(tally);
             histogram.merge(more);
         }
-        for (sum, more) in self.in_flight.iter_mut().zip(&other.in_flight) {
+        for (sum, more) in self.in_flight_ns.iter_mut().zip(&other.in_flight_ns) {
             *sum += more;
         }
     }
@@ -71,19 +71,12 @@ pub(crate) struct Track {
     /// How far each worker got, and whether it will tell more.
     reached_ns: Vec<Option<u64>>,
     finished: Vec<bool>,
-    shape: (usize, usize),
+    cells: usize,
 }
 
 impl Track {
     /// The part `kind`, whose windows begin at `origin_ns` and are `interval_ns` long; `u64::MAX` = one window.
-    /// `shape` is the number of cells and streams.
-    pub(crate) fn new(
-        kind: RowKind,
-        origin_ns: u64,
-        interval_ns: u64,
-        workers: usize,
-        shape: (usize, usize),
-    ) -> Self {
+    pub(crate) fn new(kind: RowKind, origin_ns: u64, interval_ns: u64, workers: usize, cells: usize) -> Self {
         Track {
             kind,
             origin_ns,
@@ -91,7 +84,7 @@ impl Track {
             open: VecDeque::new(),
             reached_ns: vec![None; workers],
             finished: vec![false; workers],
-            shape,
+            cells,
         }
     }
 
@@ -103,8 +96,8 @@ impl Track {
             let start_ns = interval.end_ns + number * self.interval_ns;
             let (end_ns, length_ns) = (start_ns + self.interval_ns, u128::from(self.interval_ns));
             let window = self.window(start_ns, end_ns);
-            for (sum, stream) in window.sums.in_flight.iter_mut().zip(&interval.streams) {
-                *sum += u128::from(stream.at_end) * length_ns;
+            for (sum, cell) in window.sums.in_flight_ns.iter_mut().zip(&interval.cells) {
+                *sum += u128::from(cell.in_flight) * length_ns;
             }
             self.reached_ns[worker] = Some(end_ns);
             // A stall of a simulated device may be millions of windows long.
@@ -146,7 +139,7 @@ impl Track {
         let at = self.open.iter().position(|open| first < open.end).unwrap_or(self.open.len());
         let mut one = match self.open.get(at) {
             Some(open) if open.first < end => self.open.remove(at).expect("just seen"),
-            _ => Open { first, end, start_ns, sums: Sums::new(self.shape.0, self.shape.1) },
+            _ => Open { first, end, start_ns, sums: Sums::new(self.cells) },
         };
         while self.open.get(at).is_some_and(|open| open.first < end) {
             let other = self.open.remove(at).expect("just seen");
@@ -158,5 +151,105 @@ impl Track {
         one.start_ns = one.start_ns.min(start_ns);
         self.open.insert(at, one);
         &mut self.open[at]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ORIGIN: u64 = 500;
+
+    fn interval(start_ns: u64, end_ns: u64, completed: u64) -> Interval {
+        let mut interval = Interval::new(1).unwrap();
+        (interval.kind, interval.start_ns, interval.end_ns) =
+            (RowKind::Measure, ORIGIN + start_ns, ORIGIN + end_ns);
+        (0..completed).for_each(|_| interval.good(0, 7, 1, false));
+        interval.cells[0].in_flight_ns = 2 * (end_ns - start_ns);
+        interval.cells[0].in_flight = 2;
+        interval
+    }
+
+    fn quiet(quiet: u64, mut interval: Interval) -> Interval {
+        interval.quiet = quiet;
+        interval
+    }
+
+    #[derive(Default)]
+    struct Told(Vec<(u32, u64, u64, u64, u128)>);
+
+    impl Told {
+        fn take(&mut self) -> Vec<(u32, u64, u64, u64, u128)> {
+            std::mem::take(&mut self.0)
+        }
+
+        fn window(&mut self, merged: Merged) {
+            let Merged { window, start_ns, end_ns, sums, .. } = merged;
+            assert_eq!(sums.cells[0].0.completed, sums.cells[0].1.count());
+            self.0.push((
+                window,
+                start_ns - ORIGIN,
+                end_ns - ORIGIN,
+                sums.cells[0].0.completed,
+                sums.in_flight_ns[0],
+            ));
+        }
+    }
+
+    fn track(workers: usize) -> Track {
+        Track::new(RowKind::Measure, ORIGIN, 10, workers, 1)
+    }
+
+    #[test]
+    fn a_window_is_told_when_all_workers_have_passed_it() {
+        let (mut track, mut told) = (track(2), Told::default());
+        for (worker, interval) in [(0, interval(0, 10, 1)), (0, interval(10, 20, 2)), (1, interval(0, 10, 4))]
+        {
+            track.take(worker, &interval, &mut |m| told.window(m));
+        }
+        track.tell(&mut |m| told.window(m));
+        assert_eq!(told.take(), [(0, 0, 10, 5, 40)]);
+        // The second worker is done early; the first one's last window is short.
+        track.take(1, &interval(10, 13, 8), &mut |m| told.window(m));
+        track.finish(1);
+        track.tell(&mut |m| told.window(m));
+        assert_eq!(told.take(), [(1, 10, 20, 10, 26)]);
+        track.take(0, &interval(20, 26, 3), &mut |m| told.window(m));
+        track.tell(&mut |m| told.window(m));
+        assert_eq!(told.take(), []);
+        track.finish(0);
+        track.tell(&mut |m| told.window(m));
+        assert_eq!(told.take(), [(2, 20, 26, 3, 12)]);
+        assert_eq!(track.reached_ns(), Some(ORIGIN + 26));
+    }
+
+    #[test]
+    fn a_long_piece_of_one_worker_makes_one_window_of_several() {
+        let (mut track, mut told) = (track(2), Told::default());
+        for (worker, interval) in [
+            (0, interval(0, 10, 1)),
+            (0, interval(10, 20, 1)),
+            (0, interval(20, 30, 1)),
+            (0, interval(30, 40, 1)),
+            (1, interval(0, 10, 1)),
+            (1, interval(10, 30, 5)),
+            (1, interval(30, 40, 1)),
+        ] {
+            track.take(worker, &interval, &mut |m| told.window(m));
+        }
+        track.tell(&mut |m| told.window(m));
+        assert_eq!(told.take(), [(0, 0, 10, 2, 40), (1, 10, 30, 7, 80), (3, 30, 40, 2, 40)]);
+    }
+
+    #[test]
+    fn pieces_of_a_window_and_quiet_windows_are_put_together() {
+        let (mut track, mut told) = (track(2), Told::default());
+        track.take(0, &interval(0, 4, 1), &mut |m| told.window(m));
+        track.take(0, &quiet(2, interval(4, 10, 1)), &mut |m| told.window(m));
+        track.take(1, &quiet(1, interval(0, 10, 1)), &mut |m| told.window(m));
+        assert_eq!(told.take(), [(0, 0, 10, 3, 40), (1, 10, 20, 0, 40)]);
+        track.take(1, &interval(20, 30, 1), &mut |m| told.window(m));
+        track.tell(&mut |m| told.window(m));
+        assert_eq!(told.take(), [(2, 20, 30, 1, 40)]);
     }
 }

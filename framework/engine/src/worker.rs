@@ -72,7 +72,7 @@ impl Driver<'_> {
     /// When the queue is dead; what was in flight is lost.
     pub(crate) fn run(&mut self, clock: Clock, style: CompletionStyle) -> Result<Left, String> {
         let per_completion = style != CompletionStyle::Inline;
-        match (per_completion, self.lanes.write(), self.lanes.want_completions()) {
+        match (per_completion, self.lanes.any_writes(), self.lanes.any_wants_completions()) {
             (false, false, false) => self.drive::<false, false, false>(clock),
             (false, false, true) => self.drive::<false, false, true>(clock),
             (false, true, false) => self.drive::<false, true, false>(clock),
@@ -141,10 +141,12 @@ impl Driver<'_> {
                 recorder.advance(end_ns);
             }
             first = false;
-            let slot = ending.end(done)?;
+            let (slot, zeroes) = ending.end(done)?;
+            if zeroes {
+                recorder.read_zeroes(slot);
+            }
             if done.errno == 0 {
-                let zero = slot.op == Op::Read as u8 && slot.read_zeroes(done.bytes);
-                recorder.good(slot, end_ns, done.bytes, zero);
+                recorder.good(slot, end_ns, done.bytes);
                 errors.in_a_row = 0;
             } else {
                 recorder.failed(slot, end_ns, done.errno);

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use iodyno_device::DeviceError;
+use iodyno_plugin::ErrorKind;
 
-/// A run that cannot start or go on. The message is for the user; [`RunError::unusable`] tells what kind.
+/// A run that cannot start or go on. The message is for the user.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
@@ -33,10 +34,26 @@ pub enum RunError {
         /// Why.
         reason: String,
     },
-    /// A reporter that is not there, or failed.
+    /// A reporter that is not there.
+    #[error("no reporter is called `{name}`; there are {}", there.join(", "))]
+    NoReporter {
+        /// What was asked for.
+        name: String,
+        /// Those that are there.
+        there: Vec<String>,
+    },
+    /// A reporter that failed.
     #[error("reporter `{name}`: {reason}")]
     Reporter {
         /// Which.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+    /// A report that the system did not take.
+    #[error("reporter `{name}`: {reason}; `-o {name}=FILE` names another place")]
+    Output {
+        /// Which reporter's.
         name: String,
         /// Why.
         reason: String,
@@ -52,7 +69,11 @@ impl RunError {
         RunError::Record { path: path.to_owned(), reason: reason.to_string() }
     }
 
-    pub(crate) fn reporter(name: &str, reason: impl ToString) -> Self {
-        RunError::Reporter { name: name.to_owned(), reason: reason.to_string() }
+    pub(crate) fn reporter(name: &str, error: &iodyno_plugin::Error) -> Self {
+        let (name, reason) = (name.to_owned(), error.to_string());
+        match error.kind() {
+            ErrorKind::System => RunError::Output { name, reason },
+            _ => RunError::Reporter { name, reason },
+        }
     }
 }

@@ -86,9 +86,7 @@ impl RunFolder {
         };
         let (events, rows, histograms) =
             (append(names::EVENTS)?, append(names::ROWS)?, append(names::HISTOGRAMS)?);
-        let folder = RunFolder { path, events, rows, histograms };
-        write(&folder.histograms, HdrLog::header(started_unix_ms).as_bytes()).map_err(|e| folder.error(e))?;
-        Ok((folder, id))
+        Ok((RunFolder { path, events, rows, histograms }, id))
     }
 
     /// Where it is.
@@ -115,6 +113,7 @@ impl RunFolder {
         put(names::SUITE, suite.as_bytes())
             .and_then(|()| put(names::PLAN, &pretty(plan)))
             .and_then(|()| put(names::ENVIRONMENT, &pretty(environment)))
+            .and_then(|()| write(&self.histograms, HdrLog::header(header.started_unix_ms).as_bytes()))
             .and_then(|()| put(names::RUN, &pretty(header)))
             .and_then(|()| File::open(&self.path)?.sync_all())
             .map_err(|e| self.error(e))
@@ -152,8 +151,9 @@ impl RunFolder {
                 log += &HdrLog::line(&entry);
             }
         }
-        write(&self.rows, &rows)
-            .and_then(|()| write(&self.histograms, log.as_bytes()))
+        // In this order, so that every row has its histogram, wherever the record stops.
+        write(&self.histograms, log.as_bytes())
+            .and_then(|()| write(&self.rows, &rows))
             .map_err(|e| self.error(e))
     }
 

@@ -24,7 +24,7 @@ pub use iodyno_device::Grants;
 pub use journal::Observer;
 pub use load::{Loaded, load};
 pub use output::{OutputRequest, Place};
-pub use report::report;
+pub use report::{Reported, report};
 pub use run::{Finished, RunRequest, run};
 pub use targets::{make_scratch, refusals, resolve, scratch_notes};
 pub use watch::{Watchers, split};

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use iodyno_plugin::RunView;
 use iodyno_record::{
-    Envelope, Event, ItemResult, Note, Outcome, Results, Row, Run, SCHEMA_VERSION, StepRecord, StepSpec,
+    Envelope, Event, ItemKind, ItemResult, Note, Outcome, Plan, Results, Row, Run, SCHEMA_VERSION,
+    StepRecord, StepSpec,
 };
 use serde::de::DeserializeOwned;
 
@@ -46,7 +47,8 @@ pub fn load(folder: &Path) -> Result<Loaded, RunError> {
     }
     let (events, rows) = (lines(folder, names::EVENTS)?, lines(folder, names::ROWS)?);
     let histograms = lines(folder, names::HISTOGRAMS)?;
-    let replay = Replay::of(folder, &events, &rows, &histograms)?;
+    let plan: Plan = document(folder, names::PLAN)?;
+    let replay = Replay::of(folder, &plan, &events, &rows, &histograms)?;
     let run = Run {
         id: header.id,
         outcome: replay.outcome.unwrap_or(Outcome::Interrupted),
@@ -58,13 +60,16 @@ pub fn load(folder: &Path) -> Result<Loaded, RunError> {
         schema_version: SCHEMA_VERSION,
         run,
         environment: document(folder, names::ENVIRONMENT)?,
-        plan: document(folder, names::PLAN)?,
+        plan,
         items: replay.items,
         notes: replay.notes,
     };
     let json = serde_json::to_vec(&results).expect("records are plain data with text keys");
     Ok(Loaded { path: folder.to_owned(), results, json, rows, histograms })
 }
+
+const STOPS_HERE: &str =
+    "the record stops here: iodyno was killed, its disk was full, or the machine went down";
 
 /// What the event log tells.
 #[derive(Default)]
@@ -79,17 +84,24 @@ struct Replay {
 }
 
 impl Replay {
-    fn of(folder: &Path, events: &[u8], rows: &[u8], histograms: &[u8]) -> Result<Self, RunError> {
+    fn of(
+        folder: &Path,
+        plan: &Plan,
+        events: &[u8],
+        rows: &[u8],
+        histograms: &[u8],
+    ) -> Result<Self, RunError> {
         let mut replay = Replay::default();
         for (number, line) in numbered(events) {
             let envelope: Envelope = parse(folder, names::EVENTS, number, line)?;
             replay.last_unix_ms = envelope.unix_ms;
             replay.apply(envelope);
         }
+        // Read in any case, so that damage is told with its place before a reporter meets it.
+        let rows = numbered(rows)
+            .map(|(number, line)| parse::<Row>(folder, names::ROWS, number, line))
+            .collect::<Result<Vec<_>, _>>()?;
         if let Some((spec, started)) = replay.open_step.take() {
-            let rows = numbered(rows)
-                .map(|(number, line)| parse::<Row>(folder, names::ROWS, number, line))
-                .collect::<Result<Vec<_>, _>>()?;
             let text = std::str::from_utf8(histograms).map_err(|e| RunError::record(folder, e))?;
             let log = iodyno_record::HdrLog::read(text)
                 .map_err(|e| RunError::record(folder, format!("{}: {e}", names::HISTOGRAMS)))?;
@@ -98,18 +110,13 @@ impl Replay {
             replay.steps.push(StepRecord { spec: *spec, result });
         }
         if let Some((item, name)) = replay.open_item.take() {
-            let kind = replay.steps.first().map_or(iodyno_record::ItemKind::Test, |s| match s.spec.phase {
-                iodyno_record::Phase::Load => iodyno_record::ItemKind::Test,
-                _ => iodyno_record::ItemKind::Prepare,
-            });
-            let reason = Some("the record stops here: iodyno was killed or the machine went down".to_owned());
             let steps = std::mem::take(&mut replay.steps);
             replay.items.push(ItemResult {
                 item,
                 name,
-                kind,
+                kind: plan.items.get(item as usize).map_or(ItemKind::Test, |planned| planned.kind),
                 outcome: Outcome::Interrupted,
-                reason,
+                reason: Some(STOPS_HERE.to_owned()),
                 expects: Vec::new(),
                 steps,
             });

@@ -1,10 +1,12 @@
 //! Where reporters' files go: whole files, put into place by a rename.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use iodyno_plugin::{Error, FileId, Output, Result};
+
+use crate::error::RunError;
 
 /// A reporter that was asked for, and where its main file goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +15,28 @@ pub struct OutputRequest {
     pub reporter: String,
     /// Where.
     pub place: Place,
+}
+
+impl OutputRequest {
+    /// Finds out before a run whether its file can be made after it.
+    ///
+    /// # Errors
+    /// When the path is a folder, or its folder is not there.
+    pub fn check(&self) -> std::result::Result<(), RunError> {
+        let Place::Path(path) = &self.place else { return Ok(()) };
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let reason = if path.is_dir() {
+            format!("{} is a folder", path.display())
+        } else if !folder.is_dir() {
+            format!("there is no folder {}", folder.display())
+        } else {
+            return Ok(());
+        };
+        Err(RunError::Output { name: self.reporter.clone(), reason })
+    }
 }
 
 /// Where a reporter's main file goes.
@@ -80,7 +104,7 @@ impl Output for Files<'_> {
             return Ok(id);
         };
         let failed = |e| Error::system(&format!("cannot write {}", to.display()), e);
-        if let Some(folder) = to.parent().filter(|f| !f.as_os_str().is_empty()) {
+        if let (Place::RunFolder, Some(folder)) = (self.main, to.parent()) {
             fs::create_dir_all(folder).map_err(failed)?;
         }
         let is_device = fs::metadata(&to).is_ok_and(|m| !m.is_file());
@@ -97,11 +121,11 @@ impl Output for Files<'_> {
     fn write(&mut self, file: FileId, bytes: &[u8]) -> Result<()> {
         let to_stdout = self.open(file)?.to.is_none();
         if to_stdout {
-            return self
-                .stdout
-                .write_all(bytes)
-                .and_then(|()| self.stdout.flush())
-                .map_err(|e| Error::system("cannot write to standard output", e));
+            return match self.stdout.write_all(bytes).and_then(|()| self.stdout.flush()) {
+                // Who reads has gone away: `| head` had enough.
+                Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
+                written => written.map_err(|e| Error::system("cannot write to standard output", e)),
+            };
         }
         let open = self.open(file)?;
         let Some(target) = &mut open.file else { return Err(Error::contract("write to a finished file")) };

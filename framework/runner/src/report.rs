@@ -11,27 +11,33 @@ use crate::folder::names;
 use crate::load::Loaded;
 use crate::output::{Files, OutputRequest, Place};
 
-/// Makes each document that was asked for from all of `runs`, in order, and tells where their main files are.
-///
-/// # Errors
-/// When a reporter is not there or fails; the others are still made, and the first failure is told.
+/// Documents that were made.
+#[derive(Debug, Default)]
+pub struct Reported {
+    /// Reporter and main file of each that is a file.
+    pub files: Vec<(String, PathBuf)>,
+    /// What failed: a reporter that is not there, or could not make its document.
+    pub failures: Vec<RunError>,
+}
+
+/// Makes each document that was asked for from all of `runs`, in order. One that fails does not keep the others
+/// from being made.
 pub fn report(
     runs: &[Loaded],
     outputs: &[OutputRequest],
     catalog: &dyn Catalog,
     stdout: &mut dyn Write,
-) -> Result<Vec<(String, PathBuf)>, RunError> {
+) -> Reported {
     let views: Vec<RunView<'_>> = runs.iter().map(Loaded::view).collect();
-    let mut files = Vec::new();
-    let mut failure = None;
+    let mut reported = Reported::default();
     for output in outputs {
         match document(runs, &views, output, catalog, stdout) {
-            Ok(Some(path)) => files.push((output.reporter.clone(), path)),
+            Ok(Some(path)) => reported.files.push((output.reporter.clone(), path)),
             Ok(None) => {}
-            Err(e) => failure = failure.or(Some(e)),
+            Err(e) => reported.failures.push(e),
         }
     }
-    failure.map_or(Ok(files), Err)
+    reported
 }
 
 fn document(
@@ -42,17 +48,17 @@ fn document(
     stdout: &mut dyn Write,
 ) -> Result<Option<PathBuf>, RunError> {
     let name = &output.reporter;
-    let [first, others @ ..] = runs else { return Err(RunError::reporter(name, "there is no run to show")) };
-    if output.place == Place::RunFolder && !others.is_empty() {
-        return Err(RunError::reporter(
-            name,
-            format!("several runs have no one folder: say `-o {name}=FILE`"),
-        ));
-    }
     let mut reporter = create(name, catalog)?;
-    let folder = first.path.join(names::REPORT).join(name);
+    let folder = match runs {
+        [run] => run.path.join(names::REPORT).join(name),
+        _ if output.place == Place::RunFolder => {
+            let reason = format!("{} runs have no one folder", runs.len());
+            return Err(RunError::Output { name: name.clone(), reason });
+        }
+        _ => PathBuf::new(),
+    };
     let mut files = Files::new(folder, &output.place, stdout);
-    reporter.finish(views, &mut files).map_err(|e| RunError::reporter(name, e))?;
+    reporter.finish(views, &mut files).map_err(|e| RunError::reporter(name, &e))?;
     Ok(files.main_path().map(PathBuf::from))
 }
 
@@ -62,11 +68,11 @@ fn document(
 /// When there is none.
 pub(crate) fn create(name: &str, catalog: &dyn Catalog) -> Result<Box<dyn Reporter>, RunError> {
     let Some(plugin) = catalog.find(Kind::Reporter, name) else {
-        let names: Vec<&str> = catalog.list(Kind::Reporter).iter().map(|p| p.name).collect();
-        return Err(RunError::reporter(name, format!("no such reporter; there are {}", names.join(", "))));
+        let there = catalog.list(Kind::Reporter).iter().map(|p| p.name.to_owned()).collect();
+        return Err(RunError::NoReporter { name: name.to_owned(), there });
     };
     let Factory::Reporter(create) = plugin.factory else {
         unreachable!("the catalog gives plugins of the role that was asked for")
     };
-    iodyno_suite::default_options(plugin).and_then(|o| create(&o)).map_err(|e| RunError::reporter(name, e))
+    iodyno_suite::default_options(plugin).and_then(|o| create(&o)).map_err(|e| RunError::reporter(name, &e))
 }

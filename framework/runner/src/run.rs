@@ -47,7 +47,7 @@ pub struct Finished {
     pub outcome: Outcome,
 }
 
-/// Runs a plan and keeps its record. `started` is told the run folder as soon as it is there.
+/// Runs a plan and keeps its record. `started` is told the run folder before the first event.
 ///
 /// # Errors
 /// Before the first I/O: when a target is refused or cannot be driven, or the folder cannot be made. Later:
@@ -64,7 +64,6 @@ pub fn run<'a>(
     }
     let started_unix_ms = unix_ms();
     let (mut folder, id) = RunFolder::create(request.runs, &request.plan.suite, started_unix_ms)?;
-    started(folder.path());
     let header = RunHeader {
         schema_version: SCHEMA_VERSION,
         id: id.clone(),
@@ -77,8 +76,13 @@ pub fn run<'a>(
         devices: request.plan.targets.iter().map(|t| t.facts.clone()).collect(),
         plugins: request.registry.facts(),
     };
-    folder.begin(&header, request.suite, request.plan, &environment)?;
     let path = folder.path().to_owned();
+    if let Err(e) = folder.begin(&header, request.suite, request.plan, &environment) {
+        // Nothing was run, and what is there cannot be read: it would only be in the way.
+        drop(std::fs::remove_dir_all(&path));
+        return Err(e);
+    }
+    started(&path);
     let mut runner = Runner { request, targets, started_unix_ms, journal: Journal::new(folder, observer) };
     let outcome = runner.all(id)?;
     Ok(Finished { folder: path, outcome })
@@ -171,9 +175,12 @@ impl Runner<'_, '_> {
         let _span = info_span!("step", item = %spec.name, step = spec.step, phase = ?spec.phase).entered();
         debug!(?spec, "asked");
         self.journal.send(Event::StepStarted { spec: Box::new(spec.clone()) })?;
-        let result = if spec.phase == Phase::Idle { self.idle(spec)? } else { self.load(item, spec)? };
-        if spec.phase == Phase::Fill && result.end == End::Completed {
-            self.targets.make_durable(item, spec, &result)?;
+        let mut result = if spec.phase == Phase::Idle { self.idle(spec)? } else { self.load(item, spec)? };
+        if spec.phase == Phase::Fill
+            && result.end == End::Completed
+            && let Err(e) = self.targets.make_durable(item, spec, &result)
+        {
+            result.end = End::Failed { reason: e.to_string() };
         }
         info!(end = ?result.end, window_ns = result.window_ns, "achieved");
         self.journal.send(Event::StepFinished { result: Box::new(result.clone()) })?;
@@ -189,6 +196,9 @@ impl Runner<'_, '_> {
         let (journal, control) = (&mut self.journal, self.request.control);
         let mut broken = None;
         let mut receive = |message: Message| {
+            if broken.is_some() {
+                return;
+            }
             let kept = match message {
                 Message::Window(window) => journal
                     .folder()
@@ -198,10 +208,8 @@ impl Runner<'_, '_> {
                     journal.send(progress(item, spec, elapsed_ns, bytes))
                 }
             };
-            if let Err(e) = kept
-                && broken.is_none()
-            {
-                // What cannot be recorded need not be measured.
+            if let Err(e) = kept {
+                // What cannot be recorded need not be measured; a line behind half a line would be lost with it.
                 broken = Some(e);
                 control.stop();
             }

@@ -86,7 +86,9 @@ fn operation(
         let mut histogram = Histogram::new();
         for kind in [RowKind::Measure, RowKind::Tail] {
             let tag = histogram_tag(spec, &Row { kind, ..first.clone() }, side);
-            log.iter().filter(|e| e.tag == tag).for_each(|e| histogram.merge(&e.histogram));
+            // The last may have been written without its row.
+            let counted = rows.iter().filter(|r| r.kind == kind && r.completed > 0).count();
+            log.iter().filter(|e| e.tag == tag).take(counted).for_each(|e| histogram.merge(&e.histogram));
         }
         histogram.summary()
     };

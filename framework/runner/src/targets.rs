@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use iodyno_device::scratch::{self, State};
-use iodyno_device::{Grants, OpenTarget, Refusal};
+use iodyno_device::{DeviceError, Grants, OpenTarget, Refusal};
 use iodyno_record::{DeviceFacts, Item, Note, Plan, PlanTarget, StepResult, StepSpec, TargetKind};
 use iodyno_suite::{Place, TargetFacts, TargetRequest};
 
@@ -69,7 +69,7 @@ fn look(request: &TargetRequest) -> Result<TargetFacts, RunError> {
             let (path, _) = scratch_path(path.as_deref())?;
             let state = scratch::state(&path, *size_bytes)?;
             let facts = match state {
-                State::Foreign => return Err(iodyno_device::DeviceError::Foreign { path }.into()),
+                State::Foreign => return Err(no_scratch(label, path)),
                 State::Missing => bare_facts(label, TargetKind::File, Some(&path), *size_bytes),
                 // What is there may have another size; `make_scratch` gives it the right one.
                 State::NeedsFill | State::Ready => {
@@ -79,6 +79,23 @@ fn look(request: &TargetRequest) -> Result<TargetFacts, RunError> {
             Ok(TargetFacts { facts, filled: state == State::Ready })
         }
     }
+}
+
+/// What is there instead of a scratch file.
+fn no_scratch(label: &str, path: PathBuf) -> RunError {
+    let advice = match iodyno_device::probe(label, &path).map(|facts| facts.kind) {
+        Err(e) => return e.into(),
+        Ok(TargetKind::File | TargetKind::Virtual) => return DeviceError::Foreign { path }.into(),
+        Ok(TargetKind::Block) => {
+            "is a block device, which has a size of its own: leave `--size` or `scratch` out; `region` says which \
+             part of it is used"
+        }
+        Ok(TargetKind::Char) => {
+            "is a character device, no place for a scratch file: give it a size in the suite, [[target]] with \
+             `path` and `size`"
+        }
+    };
+    RunError::Target(format!("{} {advice}", path.display()))
 }
 
 /// Where a scratch file is, and what to say about that.

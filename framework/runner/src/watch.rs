@@ -28,13 +28,14 @@ struct Watcher {
 /// Requests whose reporters watch a run while it goes on, and those that make documents afterwards.
 ///
 /// # Errors
-/// When a reporter is not there.
+/// When a reporter is not there, or its file cannot be made.
 pub fn split(
     outputs: Vec<OutputRequest>,
     catalog: &dyn Catalog,
 ) -> Result<(Vec<OutputRequest>, Vec<OutputRequest>), RunError> {
     let mut sides = (Vec::new(), Vec::new());
     for output in outputs {
+        output.check()?;
         let side = if create(&output.reporter, catalog)?.observes() { &mut sides.0 } else { &mut sides.1 };
         side.push(output);
     }
@@ -88,7 +89,7 @@ impl Watchers {
             drop(watcher.queue);
             let ended =
                 watcher.thread.join().unwrap_or_else(|_| Err(iodyno_plugin::Error::contract("it panicked")));
-            failure = failure.or(ended.err().map(|e| RunError::reporter(&watcher.name, e)));
+            failure = failure.or(ended.err().map(|e| RunError::reporter(&watcher.name, &e)));
         }
         failure.map_or(Ok(()), Err)
     }

@@ -89,16 +89,18 @@ pub(crate) struct Asks {
     pub(crate) per_fill: usize,
     /// After so many requests in a row without a completion it says blocked.
     pub(crate) window: u64,
-    /// Called before each fill with the request count so far; may change the request that is given next.
-    pub(crate) trick: Option<Trick>,
+    /// Changes a request: the one with this number, or all.
+    pub(crate) trick: Option<(Option<u64>, Trick)>,
     /// Tells its requests from those of others.
     pub(crate) hint: u16,
+    /// Keeps no feedback.
+    pub(crate) quiet: bool,
     /// All feedback, by lane.
     pub(crate) told: Arc<Mutex<BTreeMap<u32, Vec<Feedback>>>>,
 }
 
 /// Changes what a workload gives.
-pub(crate) type Trick = fn(u64, &mut Request) -> Result<()>;
+pub(crate) type Trick = fn(&mut Request) -> Result<()>;
 
 impl Asks {
     /// Reads of 4 KiB without end.
@@ -109,18 +111,29 @@ impl Asks {
     /// Operations by weight, lengths drawn evenly, without end.
     pub(crate) fn mix(mix: [u64; 3], lens: Vec<u32>) -> Self {
         let ops = Op::ALL.into_iter().filter(|op| mix[*op as usize] > 0).fold(OpSet::EMPTY, OpSet::with);
-        let max_len = lens.iter().copied().max().unwrap();
+        let max_len = lens.iter().copied().max().expect("a length");
         let info = WorkloadInfo { ops, max_len, granule: 512, wants_completions: false, passes: None };
         let (count, per_fill, window) = (u64::MAX, usize::MAX, u64::MAX);
-        Asks { info, count, mix, lens, per_fill, window, trick: None, hint: 0, told: Arc::default() }
+        Asks {
+            info,
+            count,
+            mix,
+            lens,
+            per_fill,
+            window,
+            trick: None,
+            hint: 0,
+            quiet: false,
+            told: Arc::default(),
+        }
     }
 
     pub(crate) fn times(self, count: u64) -> Self {
         Asks { count, ..self }
     }
 
-    pub(crate) fn tricked(self, trick: Trick) -> Self {
-        Asks { trick: Some(trick), ..self }
+    pub(crate) fn tricked(self, number: Option<u64>, trick: Trick) -> Self {
+        Asks { trick: Some((number, trick)), ..self }
     }
 
     pub(crate) fn windowed(mut self, window: u64) -> Self {
@@ -161,7 +174,7 @@ impl AskLane {
             draw = draw.saturating_sub(weight);
             hit
         });
-        let op = Op::ALL[code.unwrap()];
+        let op = Op::ALL[code.expect("below the sum of the weights")];
         let len = self.asks.lens[self.random.below(self.asks.lens.len() as u64) as usize];
         let offset = self.random.below((self.spec.region_len - u64::from(len)) / 512) * 512;
         let request = Request { op: op as u8, hint: self.asks.hint, ..Request::default() };
@@ -175,8 +188,10 @@ impl Stream for AskLane {
         let n = out.len().min(self.asks.per_fill).min(usize::try_from(left).unwrap_or(usize::MAX));
         for slot in &mut out[..n] {
             let mut request = self.request();
-            if let Some(trick) = self.asks.trick {
-                trick(self.given, &mut request)?;
+            if let Some((number, trick)) = self.asks.trick
+                && number.is_none_or(|number| number == self.given)
+            {
+                trick(&mut request)?;
             }
             *slot = request;
             self.given += 1;
@@ -195,7 +210,16 @@ impl Stream for AskLane {
         if self.asks.window != u64::MAX {
             self.back += done.len() as u64;
         }
-        self.asks.told.lock().unwrap().entry(self.spec.lane).or_default().extend_from_slice(done);
+        if self.asks.quiet {
+            return Ok(());
+        }
+        self.asks
+            .told
+            .lock()
+            .expect("no panic inside")
+            .entry(self.spec.lane)
+            .or_default()
+            .extend_from_slice(done);
         Ok(())
     }
 }
@@ -276,10 +300,10 @@ impl Queue for VirtualQueue {
             return Err(Error::system("turn", "no such device"));
         }
         let n = sub.len().min(self.target.accepts);
-        let mut truth = self.target.truth.lock().unwrap();
+        let mut truth = self.target.truth.lock().expect("no panic inside");
         for (sub, done) in sub[..n].iter().zip(&mut *done) {
             assert_eq!(sub.buf.is_null(), sub.op == Op::Flush as u8);
-            let server = self.free_at.iter_mut().min().unwrap();
+            let server = self.free_at.iter_mut().min().expect("a server");
             let (service_ns, errno, bytes) = (self.target.answer)(self.count, sub, &mut self.random);
             let finish_ns = sub.at_ns.max(*server) + service_ns;
             *server = finish_ns;
@@ -287,7 +311,7 @@ impl Queue for VirtualQueue {
             *done = Completion { slot: sub.slot, errno, bytes, finish_ns, ..Completion::default() };
             truth.push(Truth {
                 stream: usize::from(sub.hint),
-                op: Op::from_code(sub.op).unwrap(),
+                op: Op::from_code(sub.op).expect("checked by the engine"),
                 len: sub.len,
                 start_ns: sub.at_ns,
                 finish_ns,
@@ -321,6 +345,8 @@ pub(crate) struct Real {
     pub(crate) blocks: Arc<Mutex<BTreeMap<u64, Vec<u8>>>>,
     /// Queues that were opened.
     pub(crate) queues: Arc<AtomicU64>,
+    /// Called at a turn's end with its number, and with `u64::MAX` when the queue is closed.
+    pub(crate) after: Option<fn(u64)>,
     /// Changes a turn's completions; gives how many are told.
     pub(crate) trick: Option<fn(&mut [Completion], usize) -> usize>,
 }
@@ -329,7 +355,15 @@ impl Real {
     pub(crate) fn new(completion: CompletionStyle, service_ns: u64) -> Self {
         let info = TargetInfo { completion, ..info() };
         let before: BeforeTurn = Arc::new(|_| Ok(()));
-        Real { info, service_ns, before, blocks: Arc::default(), queues: Arc::default(), trick: None }
+        Real {
+            info,
+            service_ns,
+            before,
+            blocks: Arc::default(),
+            queues: Arc::default(),
+            after: None,
+            trick: None,
+        }
     }
 
     pub(crate) fn before(self, before: impl Fn(u64) -> Result<()> + Send + Sync + 'static) -> Self {
@@ -362,9 +396,17 @@ struct RealQueue {
     fact: String,
 }
 
+impl Drop for RealQueue {
+    fn drop(&mut self) {
+        if let Some(after) = self.target.after {
+            after(u64::MAX);
+        }
+    }
+}
+
 impl RealQueue {
     fn carry_out(&self, sub: &Submission) {
-        let mut blocks = self.target.blocks.lock().unwrap();
+        let mut blocks = self.target.blocks.lock().expect("no panic inside");
         if sub.op == Op::Flush as u8 {
             return;
         }
@@ -408,11 +450,14 @@ impl Queue for RealQueue {
             if n >= wait.min as usize || self.waiting.is_empty() {
                 break;
             }
-            let next = self.waiting.iter().map(|(due, _)| *due).min().unwrap();
+            let next = self.waiting.iter().map(|(due, _)| *due).min().expect("one waits");
             std::thread::sleep(Duration::from_nanos(next.saturating_sub(now)));
         }
         if let Some(trick) = self.target.trick {
             n = trick(done, n);
+        }
+        if let Some(after) = self.target.after {
+            after(self.turns - 1);
         }
         Ok(Turn { accepted: sub.len() as u32, completed: n as u32 })
     }
