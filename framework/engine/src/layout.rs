@@ -1,9 +1,10 @@
 //! Who drives what: the lanes of a step's streams and the workers that they live on.
 //!
 //! Outstanding I/O is limited by *pools*. An independent stream has a pool of its own; streams that share
-//! have one together. A pool is cut into as many lanes as its load asks for workers, or more where a queue
-//! does not hold a lane's share, and the outstanding I/O is divided as evenly as possible. Lane j goes to
-//! worker j, or to the first one after it whose queue has room; where there is none, another worker starts.
+//! have one together. A pool is cut into as many lanes as its load asks for workers (the most that one of its
+//! streams asks for), or more where a queue does not hold a lane's share, and the outstanding I/O is divided as
+//! evenly as possible. Lane j goes to worker j, or to the first one after it whose queue has room; where there
+//! is none, another worker starts.
 //!
 //! So an asynchronous target has one worker unless more are asked for, each with a lane of every stream; and a
 //! target whose queues hold one I/O has one worker for each outstanding I/O.

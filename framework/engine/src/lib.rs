@@ -4,19 +4,22 @@
 //! finished window as a [`Message`], and returns what was measured. It knows no suite file, no reporter and no
 //! terminal, and opens nothing.
 //!
-//! A step is driven by workers, one thread each, over one queue of the target each:
+//! A step is driven by workers, one thread each over one queue of the target each; `layout.rs` says how many,
+//! `threads.rs` starts them. Each runs the loop of `worker.rs`:
 //!
 //! ```text
-//! fill     each lane's generator writes requests          lane.rs
-//! admit    region, granule, operation; payload            admission.rs, payload.rs
-//! turn     the queue takes a batch, gives completions     queue.rs
-//! record   counts and histograms of the current interval  recorder.rs, interval.rs
+//! fill     each lane's generator writes requests            lane.rs
+//! admit    region, granule, operation; content of writes    admission.rs, payload.rs
+//! turn     the queue takes a batch and gives completions    queue.rs
+//! record   counts and histograms of the current interval    recorder.rs, interval.rs
 //! ```
 //!
-//! After the start this loop (`worker.rs`) allocates nothing, locks nothing and logs nothing; which variant of
-//! it runs is chosen before the start. A simulated target is driven by `simulate.rs` instead, which replaces
-//! the clock and the order of events and shares the rest. Workers cut their intervals on a common grid and
-//! hand them to `collect.rs`, on the caller's thread, which merges them into rows; totals are sums of rows.
+//! After the start it allocates nothing, locks nothing and logs nothing; which variant of it runs is chosen
+//! before. A simulated target is driven by `simulate.rs` instead, which replaces the clock and the order of
+//! events and shares the rest. Workers cut their intervals on a common grid and hand them to `collect.rs`, on
+//! the caller's thread, which merges them into rows (`window.rs`); totals are sums of rows (`result.rs`).
+//!
+//! What an I/O costs here, plugins aside: about 210 instructions (`examples/loop_cost.rs`).
 
 use std::sync::Arc;
 

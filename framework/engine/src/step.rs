@@ -18,8 +18,9 @@ use crate::simulate::simulate;
 use crate::threads;
 use crate::{Command, Message, Parts};
 
-/// Runs a step. Blocks until it is over: as planned, on [`Command::Stop`], or because something failed. In any
-/// case everything in flight is waited for (unless its queue is dead) and all that was measured is kept.
+/// Runs a step. Blocks until it is over: as planned, on [`Command::Stop`], or because something failed
+/// ([`End::Failed`], with the name of the plugin, also for one that panics). In any case everything in flight is
+/// waited for, unless its queue is dead, and all that was measured is kept.
 ///
 /// `messages` is called on the calling thread. Windows come in order, each when all workers have passed it.
 pub fn run_step(

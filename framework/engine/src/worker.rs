@@ -84,7 +84,8 @@ impl Driver<'_> {
         }
     }
 
-    /// The loop. With `EACH` every completion has a stamp of its own, otherwise those of a turn share one.
+    /// The loop. With `EACH` every completion has a stamp of its own, taken when it is looked at; otherwise those
+    /// of a turn share one, taken when the turn is over.
     fn drive<const EACH: bool, const WRITE: bool, const FEEDBACK: bool>(
         &mut self,
         clock: Clock,

@@ -119,6 +119,16 @@ fn a_slow_caller_makes_rows_longer_and_loses_nothing() {
 }
 
 #[test]
+fn a_caller_that_panics_does_not_hang() {
+    let spec = StepSpec { measure_ns: Some(3_600_000_000_000), ..bounded(4, 1) };
+    let parts = parts(Real::new(CompletionStyle::Interrupt, 100_000), vec![Asks::reads().shared()]);
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        run_until(&spec, &parts, |_| panic!("no more of this"));
+    }));
+    assert!(panicked.is_err());
+}
+
+#[test]
 fn progress_is_told_a_few_times_a_second() {
     let target = Real::new(CompletionStyle::Interrupt, 1_000_000);
     let mut told = Vec::new();
