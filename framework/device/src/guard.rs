@@ -98,6 +98,15 @@ impl OpenTarget {
     }
 }
 
+impl Drop for OpenTarget {
+    /// A scratch file stays known as iodyno's own, as it is now.
+    fn drop(&mut self) {
+        if self.grant.as_ref().is_some_and(|grant| grant.why == scratch::OWN) {
+            scratch::seal(self.fd.as_fd(), &self.facts);
+        }
+    }
+}
+
 /// Opens a target for reading, with direct I/O if `direct`. It may be mounted or in use, which a note says.
 ///
 /// # Errors
@@ -232,7 +241,7 @@ fn examine(
     }
     let mut reasons = Vec::new();
     let why = if scratch::is_own(fd, facts) {
-        "own scratch file"
+        scratch::OWN
     } else {
         if !grants.allow_destroy.iter().any(|path| Identity::of_path(path) == Some(identity)) {
             reasons.push(not_granted(facts, grants));

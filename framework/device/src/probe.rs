@@ -134,6 +134,29 @@ fn block_facts(
     Ok(())
 }
 
+/// Whether a file can be made at `path`, as far as its folder's file system goes.
+///
+/// # Errors
+/// When that is one of the kernel's.
+pub(crate) fn check_place(path: &Path) -> Result<(), DeviceError> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let error = |e: std::io::Error| DeviceError::system("look at", folder, e);
+    let found = object::find(folder).map_err(error)?;
+    let status = object::status(&found).map_err(error)?;
+    let mounts = mounts::mounts(&SysRoot::real()).map_err(error)?;
+    let holder = DeviceNumber { major: status.stx_dev_major, minor: status.stx_dev_minor };
+    let id = StatxFlags::from_bits_retain(status.stx_mask)
+        .contains(StatxFlags::MNT_ID)
+        .then_some(status.stx_mnt_id);
+    match mounts::mount_of(&mounts, id, holder, folder) {
+        Some(mount) if KERNEL_FILESYSTEMS.contains(&mount.filesystem.as_str()) => {
+            let reason = format!("would be a file of the kernel ({}): name one on a disk", mount.filesystem);
+            Err(DeviceError::unsuitable(path, reason))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn file_facts(
     root: &SysRoot,
     path: &Path,

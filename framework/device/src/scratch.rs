@@ -2,8 +2,8 @@
 //!
 //! A mark says that a file is iodyno's, how large it is and whether it has been written in full. It is an
 //! extended attribute of the file, or a file beside it where the file system has none. The mark names the
-//! inode and its time of birth, which no copy shares, and the size: a file that was copied, replaced or
-//! resized is not trusted.
+//! inode and its time of birth, which no copy shares, the size, and when iodyno last wrote to it: a file that
+//! was copied, replaced, resized or written to by anybody else is not trusted.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -22,6 +22,9 @@ use crate::probe;
 
 /// Name of the scratch file that is used when no target is named.
 pub const DEFAULT_NAME: &str = "iodyno-scratch.dat";
+
+/// Why a scratch file may be written to.
+pub(crate) const OWN: &str = "own scratch file";
 
 const ATTRIBUTE: &str = "user.iodyno.scratch";
 const SIDECAR_SUFFIX: &str = ".iodyno";
@@ -47,6 +50,7 @@ pub enum State {
 pub fn state(path: &Path, size_bytes: u64) -> Result<State, DeviceError> {
     let path = probe::absolute(path)?;
     let Some((file, status)) = open_regular(&path)? else {
+        probe::check_place(&path)?;
         return Ok(State::Missing);
     };
     let Some(file) = file else {
@@ -100,7 +104,7 @@ pub fn create(path: &Path, size_bytes: u64) -> Result<(), DeviceError> {
 /// When the target is no scratch file, or the system refuses.
 pub fn mark_filled(target: &OpenTarget) -> Result<(), DeviceError> {
     let path = PathBuf::from(target.facts().path.as_deref().unwrap_or_default());
-    if target.grant().is_none() || !is_own(target.fd(), target.facts()) {
+    if target.grant().is_none_or(|grant| grant.why() != OWN) {
         return Err(DeviceError::Foreign { path });
     }
     rustix::fs::fsync(target.fd()).map_err(|e| DeviceError::system("make durable", &path, e))?;
@@ -131,6 +135,20 @@ fn is_in_memory(folder: &Path) -> Result<bool, DeviceError> {
     const RAMFS_MAGIC: u64 = 0x8584_58f6;
     let kind = rustix::fs::statfs(folder).map_err(|e| DeviceError::system("look at", folder, e))?.f_type;
     Ok([TMPFS_MAGIC, RAMFS_MAGIC].contains(&(kind as u64 & 0xffff_ffff)))
+}
+
+/// iodyno is done with writing: what changes the file from now on is somebody else's doing. A run that is
+/// killed never says so, and its scratch file is then foreign to the next.
+pub(crate) fn seal(fd: BorrowedFd<'_>, facts: &DeviceFacts) {
+    let path = Path::new(facts.path.as_deref().unwrap_or_default());
+    let sealed = match read_mark(fd, path) {
+        Ok(Some(mark)) => write_mark(fd, path, mark.filled, mark.size_bytes).map_err(|e| e.to_string()),
+        Ok(None) => Err("the mark is gone".to_owned()),
+        Err(e) => Err(e.to_string()),
+    };
+    if let Err(e) = sealed {
+        tracing::warn!("{} will not be known as iodyno's own again: {e}", path.display());
+    }
 }
 
 /// Whether an open file is one of iodyno's own. Whatever is unclear means no.
@@ -219,6 +237,7 @@ fn allocate(path: &Path, size_bytes: u64) -> Result<(), DeviceError> {
         allocated => allocated.map_err(io::Error::from),
     }
     .map_err(|e| DeviceError::system("allocate", path, e))?;
+    write_mark(file.as_fd(), path, false, size_bytes)?;
     std::mem::forget(unfinished);
     Ok(())
 }
@@ -253,6 +272,8 @@ struct Mark {
     device: DeviceNumber,
     /// Seconds and nanoseconds; `None` where the file system does not keep it.
     birth: Option<(i64, u32)>,
+    /// When iodyno last wrote to it.
+    modified: (i64, u32),
 }
 
 impl Mark {
@@ -263,10 +284,11 @@ impl Mark {
             inode: status.stx_ino,
             device: DeviceNumber { major: status.stx_dev_major, minor: status.stx_dev_minor },
             birth: birth(status),
+            modified: (status.stx_mtime.tv_sec, status.stx_mtime.tv_nsec),
         }
     }
 
-    /// Whether this is the file that was marked. Device numbers can change with a reboot, times of birth do
+    /// Whether this is the file that was marked, as iodyno left it. Device numbers can change with a reboot, times of birth do
     /// not.
     fn fits(&self, status: &Statx) -> bool {
         let now = Mark::of(status, self.filled, self.size_bytes);
@@ -276,27 +298,34 @@ impl Mark {
                 (None, None) => self.device == now.device,
                 _ => false,
             };
-        same_file && (status.stx_size == self.size_bytes || (!self.filled && status.stx_size == 0))
+        let as_left = self.modified == now.modified && status.stx_size == self.size_bytes;
+        // An empty one was left by a run that was killed while it made it, and there is nothing to lose.
+        same_file && (as_left || (!self.filled && status.stx_size == 0))
     }
 
     fn write(&self) -> String {
-        let birth = self.birth.map_or_else(|| "-".to_owned(), |(s, ns)| format!("{s}.{ns:09}"));
+        let time = |(s, ns): (i64, u32)| format!("{s}.{ns:09}");
+        let (birth, modified) = (self.birth.map_or_else(|| "-".to_owned(), time), time(self.modified));
         let state = if self.filled { "filled" } else { "allocated" };
         format!(
-            "iodyno scratch 1 {state} size {} inode {} device {} birth {birth}",
+            "iodyno scratch 2 {state} size {} inode {} device {} birth {birth} modified {modified}",
             self.size_bytes, self.inode, self.device
         )
     }
 
     fn read(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split_whitespace().collect();
-        let ["iodyno", "scratch", "1", state, "size", size, "inode", inode, "device", device, "birth", birth] =
-            words[..]
+        let ["iodyno", "scratch", "2", state, fields @ ..] = &words[..] else { return None };
+        let ["size", size, "inode", inode, "device", device, "birth", birth, "modified", modified] = fields
         else {
             return None;
         };
+        let time = |text: &str| -> Option<(i64, u32)> {
+            let (seconds, ns) = text.split_once('.')?;
+            Some((seconds.parse().ok()?, ns.parse().ok()?))
+        };
         Some(Mark {
-            filled: match state {
+            filled: match *state {
                 "filled" => true,
                 "allocated" => false,
                 _ => return None,
@@ -304,13 +333,8 @@ impl Mark {
             size_bytes: size.parse().ok()?,
             inode: inode.parse().ok()?,
             device: DeviceNumber::parse(device)?,
-            birth: match birth {
-                "-" => None,
-                time => {
-                    let (seconds, ns) = time.split_once('.')?;
-                    Some((seconds.parse().ok()?, ns.parse().ok()?))
-                }
-            },
+            birth: if *birth == "-" { None } else { Some(time(birth)?) },
+            modified: time(modified)?,
         })
     }
 }
@@ -392,6 +416,7 @@ mod tests {
         assert!(!mark(|m| m.size_bytes += 1));
         assert!(!mark(|m| m.birth = m.birth.map(|(s, ns)| (s, ns ^ 1))), "the inode was used again");
         assert!(!mark(|m| m.birth = None));
+        assert!(!mark(|m| m.modified.1 ^= 1), "somebody wrote to it");
         assert!(mark(|m| m.device.minor += 1), "another number of the same device, after a reboot");
         // Where there is no time of birth, the device number must do.
         let mut old = status;
@@ -407,12 +432,16 @@ mod tests {
         let device = DeviceNumber { major: 259, minor: 3 };
         for birth in [None, Some((1_700_000_000, 7)), Some((-1, 999_999_999))] {
             for filled in [true, false] {
-                let mark = Mark { filled, size_bytes: u64::MAX, inode: 12, device, birth };
+                let modified = (-1, 999_999_999);
+                let mark = Mark { filled, size_bytes: u64::MAX, inode: 12, device, birth, modified };
                 assert_eq!(Mark::read(&mark.write()), Some(mark));
             }
         }
-        let mark = Mark { filled: true, size_bytes: 4096, inode: 12, device, birth: None };
-        assert_eq!(mark.write(), "iodyno scratch 1 filled size 4096 inode 12 device 259:3 birth -");
+        let mark = Mark { filled: true, size_bytes: 4096, inode: 12, device, birth: None, modified: (5, 6) };
+        assert_eq!(
+            mark.write(),
+            "iodyno scratch 2 filled size 4096 inode 12 device 259:3 birth - modified 5.000000006"
+        );
         for part in 0..mark.write().split(' ').count() {
             let mut words: Vec<String> = mark.write().split(' ').map(str::to_owned).collect();
             words[part] = "x".to_owned();

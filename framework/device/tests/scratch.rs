@@ -92,7 +92,7 @@ fn on_a_file_system_without_attributes() {
     life_cycle(&path, false);
     let sidecar = folder.join("scratch.iodyno");
     let text = fs::read_to_string(&sidecar).unwrap();
-    assert!(text.starts_with("iodyno scratch 1 allocated size 4194304 inode "), "{text}");
+    assert!(text.starts_with("iodyno scratch 2 allocated size 4194304 inode "), "{text}");
 
     // A sidecar that somebody else can have written is worth nothing, nor one that is a symlink.
     assert_eq!(state(&path, 4 * MIB).unwrap(), State::NeedsFill);
@@ -216,14 +216,56 @@ fn trust_does_not_excuse_use() {
     // Somebody keeps a file system in it now.
     make_file_system("ext4", device.path()).unwrap();
     drop(device);
-    assert_eq!(refused(&path, &no_grants()), ["signature"]);
-    assert!(matches!(create(&path, MIB), Err(DeviceError::Refused { .. })));
+    assert_eq!(refused(&path, &no_grants()), ["not_granted", "signature"]);
+    is_foreign(create(&path, MIB));
     assert_eq!(fs::metadata(&path).unwrap().len(), 32 * MIB);
 
     let (second, third) = (folder.join("second"), folder.join("third"));
     create(&second, MIB).unwrap();
     fs::hard_link(&second, &third).unwrap();
     assert_eq!(refused(&second, &no_grants()), ["hard_links"]);
+}
+
+/// Keeps inode, birth, attribute and size, but not the time of the last write.
+#[test]
+fn what_somebody_else_wrote_into_is_foreign() {
+    type Change = fn(&Path);
+    let changes: [(&str, Change); 4] = [
+        ("written over", |path| fs::write(path, vec![7; 4 << 20]).unwrap()),
+        ("one byte", |path| {
+            OpenOptions::new().write(true).open(path).unwrap().write_all_at(b"x", 9).unwrap()
+        }),
+        ("cut and grown", |path| {
+            let file = OpenOptions::new().write(true).open(path).unwrap();
+            file.set_len(0).unwrap();
+            file.set_len(4 << 20).unwrap();
+        }),
+        ("a hole", |path| {
+            let file = OpenOptions::new().write(true).open(path).unwrap();
+            let flags = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
+            rustix::fs::fallocate(&file, flags, 0, 1 << 20).unwrap();
+        }),
+    ];
+    for (name, change) in changes {
+        let folder = Folder::new().unwrap();
+        let path = folder.join("scratch");
+        create(&path, 4 * MIB).unwrap();
+        drop(fill(&path, true));
+        assert_eq!(state(&path, 4 * MIB).unwrap(), State::Ready);
+        change(&path);
+        assert_eq!(state(&path, 4 * MIB).unwrap(), State::Foreign, "{name}");
+        assert_eq!(refused(&path, &no_grants()), ["not_granted"], "{name}");
+        is_foreign(create(&path, MIB));
+    }
+}
+
+#[test]
+fn a_scratch_file_is_not_made_among_the_kernel_s() {
+    for path in ["/dev/iodyno-scratch-test", "/proc/iodyno-scratch-test", "/sys/iodyno-scratch-test"] {
+        let message = create(Path::new(path), MIB).unwrap_err().to_string();
+        assert!(message.contains("would be a file of the kernel"), "{message}");
+        assert!(!Path::new(path).exists());
+    }
 }
 
 #[test]
