@@ -18,7 +18,7 @@ const KNOWN: &[(i32, &str, &str)] = &[
     (28, "ENOSPC", "no space is left; make room or use a smaller target"),
     (30, "EROFS", "the target is read-only"),
     (52, "EBADE", "the device reports a reservation conflict or bad exchange"),
-    (61, "ENODATA", "the medium failed; `dmesg` and its SMART log tell more"),
+    (61, "ENODATA", "nothing was moved: the target became shorter, or its medium failed (see `dmesg`)"),
     (62, "ETIME", "the device did not answer in time"),
     (75, "EOVERFLOW", "the offset is too large"),
     (84, "EILSEQ", "the device reports a protection or checksum error"),

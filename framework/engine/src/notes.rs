@@ -92,7 +92,8 @@ fn warmup_errors(totals: &Totals) -> Option<Note> {
 
 fn depth_not_reached(spec: &StepSpec, layout: &Layout, result: &StepResult) -> Option<Note> {
     let (asked, mean) = (result.depth.asked, result.depth.mean);
-    let bounded = spec.measure_ns.is_some() && result.end == End::Completed && result.window_ns > 0;
+    let whole = spec.measure_ns.is_some_and(|asked_ns| result.window_ns >= asked_ns);
+    let bounded = whole && result.end == End::Completed && result.window_ns > 0;
     let why = if layout.target.completion == CompletionStyle::Inline && !layout.target.simulated {
         "this target completes within the submitting call, so that no more is ever outstanding than one call takes"
     } else {

@@ -1,6 +1,6 @@
 //! The loop of a worker in real time, and what it has in common with the simulated one.
 
-use iodyno_plugin::{CompletionStyle, Op};
+use iodyno_plugin::{Completion, CompletionStyle, Op};
 
 use crate::clock::Clock;
 use crate::errno;
@@ -23,6 +23,16 @@ pub(crate) enum Left {
     Done,
     /// Submission ended and everything is back.
     Time,
+}
+
+/// ENODATA of Linux: an I/O that asked for data and moved none.
+const NOTHING_MOVED: i32 = 61;
+
+/// The errno of a completion, 0 for a good one. One that moved nothing though it should have is none: it came
+/// from behind the end of a target that has become shorter.
+#[inline(always)]
+pub(crate) fn failure(slot: &Slot, done: &Completion) -> i32 {
+    if done.errno == 0 && done.bytes == 0 && slot.len > 0 { NOTHING_MOVED } else { done.errno }
 }
 
 /// Everything that a worker drives.
@@ -146,12 +156,15 @@ impl Driver<'_> {
             if zeroes {
                 recorder.read_zeroes(slot);
             }
-            if done.errno == 0 {
-                recorder.good(slot, end_ns, done.bytes);
-                errors.in_a_row = 0;
-            } else {
-                recorder.failed(slot, end_ns, done.errno);
-                errors.count(slot, end_ns, done.errno)?;
+            match failure(slot, done) {
+                0 => {
+                    recorder.good(slot, end_ns, done.bytes);
+                    errors.in_a_row = 0;
+                }
+                errno => {
+                    recorder.failed(slot, end_ns, errno);
+                    errors.count(slot, end_ns, errno)?;
+                }
             }
             lanes.over::<FEEDBACK>(slot, done, end_ns);
         }

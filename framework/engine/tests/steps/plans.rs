@@ -143,7 +143,9 @@ fn random_answer(random: &mut Random) -> Answer {
         };
         let errno = if errors && random.below(10) == 0 { 1 + random.below(6) as i32 } else { 0 };
         let bytes = match errno {
-            0 if shorts && random.below(10) == 0 => random.below(u64::from(sub.len) + 1) as u32,
+            0 if shorts && random.below(10) == 0 => {
+                (random.below(u64::from(sub.len) + 1) as u32).max(sub.len.min(1))
+            }
             0 => sub.len,
             _ => 0,
         };
