@@ -7,7 +7,7 @@ use std::sync::Arc;
 use iodyno_host::Registry;
 use iodyno_record::Plan;
 use iodyno_runner::{Control, Finished, Grants, OutputRequest, RunRequest, Watchers};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::args::{Common, Progress, RunArguments};
@@ -74,7 +74,7 @@ fn go(
     let mut started = |folder: &Path| {
         record = Some(folder.to_owned());
         log::keep(&folder.join(iodyno_runner::names::LOG));
-        *watchers.borrow_mut() = Watchers::start(observing, registry, folder);
+        *watchers.borrow_mut() = Watchers::start(observing, registry, &planned.plan, folder);
     };
     let finished = iodyno_runner::run(&request, &mut started, &mut |envelope| {
         display.event(envelope);
@@ -109,7 +109,7 @@ fn planned_times(plan: &Plan) -> Vec<Option<u64>> {
 
 /// The first signal stops the run and keeps all; the second ends the program at once.
 fn stop_on_signals(control: &Control, quiet: bool) -> std::io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let control = control.clone();
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for _ in signals.forever() {

@@ -8,6 +8,7 @@ mod control;
 mod error;
 mod folder;
 mod journal;
+mod limits;
 mod load;
 mod open;
 mod output;

@@ -2,9 +2,11 @@
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use iodyno_plugin::{Error, FileId, Output, Result};
+use iodyno_record::Plan;
 
 use crate::error::RunError;
 
@@ -21,7 +23,7 @@ impl OutputRequest {
     /// Finds out before a run whether its file can be made after it.
     ///
     /// # Errors
-    /// When the path is a folder, or its folder is not there.
+    /// When the path is a folder or a block device, or its folder is not there.
     pub fn check(&self) -> std::result::Result<(), RunError> {
         let Place::Path(path) = &self.place else { return Ok(()) };
         let folder = match path.parent() {
@@ -30,6 +32,8 @@ impl OutputRequest {
         };
         let reason = if path.is_dir() {
             format!("{} is a folder", path.display())
+        } else if let Some(reason) = not_a_place(path, &[]) {
+            reason
         } else if !folder.is_dir() {
             format!("there is no folder {}", folder.display())
         } else {
@@ -37,6 +41,25 @@ impl OutputRequest {
         };
         Err(RunError::Output { name: self.reporter.clone(), reason })
     }
+}
+
+/// Why a report must not be written to `path`: reports need no grant, so they never go to a device, nor to
+/// what was tested.
+fn not_a_place(path: &Path, targets: &[PathBuf]) -> Option<String> {
+    let there = fs::metadata(path).ok()?;
+    if there.file_type().is_block_device() {
+        return Some(format!("{} is a block device, to which no report is written", path.display()));
+    }
+    let is_same = |target: &PathBuf| {
+        fs::metadata(target).is_ok_and(|t| (t.dev(), t.ino()) == (there.dev(), there.ino()))
+    };
+    let tested = there.is_file() && targets.iter().any(is_same);
+    tested.then(|| format!("{} is the target of the run", path.display()))
+}
+
+/// Where the targets of a plan are.
+pub(crate) fn target_paths(plan: &Plan) -> Vec<PathBuf> {
+    plan.targets.iter().filter_map(|t| t.identity.path.as_ref()).map(PathBuf::from).collect()
 }
 
 /// Where a reporter's main file goes.
@@ -55,6 +78,7 @@ pub(crate) struct Files<'a> {
     folder: PathBuf,
     main: &'a Place,
     stdout: &'a mut dyn Write,
+    targets: Vec<PathBuf>,
     files: Vec<Open>,
 }
 
@@ -65,9 +89,14 @@ struct Open {
 }
 
 impl<'a> Files<'a> {
-    /// Files below `folder` (made when needed), the main one at `main`.
-    pub(crate) fn new(folder: PathBuf, main: &'a Place, stdout: &'a mut dyn Write) -> Self {
-        Files { folder, main, stdout, files: Vec::new() }
+    /// Files below `folder` (made when needed), the main one at `main`, none at one of `targets`.
+    pub(crate) fn new(
+        folder: PathBuf,
+        main: &'a Place,
+        stdout: &'a mut dyn Write,
+        targets: Vec<PathBuf>,
+    ) -> Self {
+        Files { folder, main, stdout, targets, files: Vec::new() }
     }
 
     /// Where the main file is, when it is a file.
@@ -103,6 +132,9 @@ impl Output for Files<'_> {
             self.files.push(Open { to: None, part: PathBuf::new(), file: None });
             return Ok(id);
         };
+        if let Some(reason) = not_a_place(&to, &self.targets) {
+            return Err(Error::system("cannot write the report", reason));
+        }
         let failed = |e| Error::system(&format!("cannot write {}", to.display()), e);
         if let (Place::RunFolder, Some(folder)) = (self.main, to.parent()) {
             fs::create_dir_all(folder).map_err(failed)?;
@@ -161,7 +193,7 @@ mod tests {
     #[test]
     fn names_that_leave_the_folder_are_refused() {
         let mut stdout = Vec::new();
-        let mut files = Files::new("x".into(), &Place::Stdout, &mut stdout);
+        let mut files = Files::new("x".into(), &Place::Stdout, &mut stdout, Vec::new());
         for name in ["", "../a", "/a", "a/b", ".hidden", "a b", "a\0"] {
             assert!(files.create(name, "text/plain").is_err(), "{name:?}");
         }
@@ -172,7 +204,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut stdout = Vec::new();
         let place = Place::Path(folder.path().join("main.txt"));
-        let mut files = Files::new(folder.path().to_owned(), &place, &mut stdout);
+        let mut files = Files::new(folder.path().to_owned(), &place, &mut stdout, Vec::new());
         let main = files.create("ignored.txt", "text/plain").unwrap();
         let second = files.create("second.txt", "text/plain").unwrap();
         files.write(main, b"hello").unwrap();
@@ -185,9 +217,43 @@ mod tests {
     }
 
     #[test]
+    fn what_was_tested_is_never_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target.dat");
+        fs::write(&target, "data").unwrap();
+        std::os::unix::fs::symlink(&target, folder.path().join("alias")).unwrap();
+        let mut stdout = Vec::new();
+        for name in ["target.dat", "alias"] {
+            let place = Place::Path(folder.path().join(name));
+            let mut files = Files::new("x".into(), &place, &mut stdout, vec![target.clone()]);
+            let message = files.create("main.txt", "text/plain").unwrap_err().to_string();
+            assert!(message.contains("is the target of the run"), "{message}");
+            drop(files);
+            // Nor by a further file beside the main one.
+            let place = Place::Path(folder.path().join("main.txt"));
+            let mut files = Files::new("x".into(), &place, &mut stdout, vec![target.clone()]);
+            files.create("main.txt", "text/plain").unwrap();
+            assert!(files.create(name, "text/plain").is_err());
+        }
+        assert_eq!(fs::read(&target).unwrap(), b"data");
+    }
+
+    #[test]
+    fn a_block_device_is_no_place_for_a_report() {
+        let device = fs::read_dir("/dev")
+            .unwrap()
+            .map(|e| e.unwrap().path())
+            .find(|p| fs::metadata(p).is_ok_and(|m| m.file_type().is_block_device()));
+        let device = device.expect("every machine has a block device or two in /dev");
+        let request = OutputRequest { reporter: "json".to_owned(), place: Place::Path(device) };
+        let message = request.check().unwrap_err().to_string();
+        assert!(message.contains("to which no report is written"), "{message}");
+    }
+
+    #[test]
     fn the_main_file_can_go_to_stdout() {
         let mut stdout = Vec::new();
-        let mut files = Files::new("unused".into(), &Place::Stdout, &mut stdout);
+        let mut files = Files::new("unused".into(), &Place::Stdout, &mut stdout, Vec::new());
         let main = files.create("a.txt", "text/plain").unwrap();
         files.write(main, b"text").unwrap();
         files.finish(main).unwrap();

@@ -9,7 +9,7 @@ use iodyno_plugin::{Catalog, Factory, Kind, Reporter, RunView};
 use crate::error::RunError;
 use crate::folder::names;
 use crate::load::Loaded;
-use crate::output::{Files, OutputRequest, Place};
+use crate::output::{Files, OutputRequest, Place, target_paths};
 
 /// Documents that were made.
 #[derive(Debug, Default)]
@@ -57,7 +57,8 @@ fn document(
         }
         _ => PathBuf::new(),
     };
-    let mut files = Files::new(folder, &output.place, stdout);
+    let targets = runs.iter().flat_map(|run| target_paths(&run.results.plan)).collect();
+    let mut files = Files::new(folder, &output.place, stdout, targets);
     reporter.finish(views, &mut files).map_err(|e| RunError::reporter(name, &e))?;
     Ok(files.main_path().map(PathBuf::from))
 }

@@ -17,6 +17,7 @@ use crate::control::Control;
 use crate::error::RunError;
 use crate::folder::{RunFolder, RunHeader};
 use crate::journal::{Journal, Observer, unix_ms};
+use crate::limits::check_limits;
 use crate::open::open;
 use crate::targets::{OpenTargets, open_targets};
 
@@ -60,7 +61,8 @@ pub fn run<'a>(
     let _span = info_span!("plan", suite = %request.plan.suite).entered();
     let targets = open_targets(request.plan, request.grants)?;
     for item in request.plan.items.iter().filter(|i| i.not_run.is_none() && !i.step.streams.is_empty()) {
-        open(&item.step, targets.of(item), request.registry)?;
+        let opened = open(&item.step, targets.of(item), request.registry)?;
+        check_limits(&item.step, &opened.parts)?;
     }
     let started_unix_ms = unix_ms();
     let (mut folder, id) = RunFolder::create(request.runs, &request.plan.suite, started_unix_ms)?;
@@ -278,6 +280,9 @@ fn judge_item(item: &Item, results: &[StepResult], expectations_held: bool) -> (
             }
         }
     }
+    if let Some(reason) = results.iter().find_map(nothing_measured) {
+        return (Outcome::Failed, Some(reason));
+    }
     let judges_errors = item.expects.iter().any(|e| e.metric.kind == MetricKind::Errors);
     let errors: u64 = results.iter().map(|r| r.errors(None)).sum();
     if errors > 0 && !judges_errors {
@@ -285,6 +290,16 @@ fn judge_item(item: &Item, results: &[StepResult], expectations_held: bool) -> (
         return (Outcome::Failed, Some(reason));
     }
     if expectations_held { (Outcome::Passed, None) } else { (Outcome::ThresholdsCrossed, None) }
+}
+
+/// A measure in which nothing came back is no result, whatever was expected.
+fn nothing_measured(result: &StepResult) -> Option<String> {
+    let silent = !result.streams.is_empty() && result.ops(None).all(|op| op.window_completed == 0);
+    let failed = result.errors(None);
+    (silent && failed == 0).then(|| {
+        let (asked, window) = (result.depth.asked, iodyno_record::units::duration(result.window_ns));
+        format!("no i/o completed in the {window} of the measure, with {asked} outstanding")
+    })
 }
 
 fn judge_run(outcomes: &[(ItemKind, Outcome)], stopped: bool) -> Outcome {

@@ -1,17 +1,17 @@
 //! Observing reporters: each on a thread of its own, behind a queue, so that a slow one stalls nobody.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use iodyno_plugin::{Catalog, Reporter};
-use iodyno_record::Envelope;
+use iodyno_record::{Envelope, Plan};
 
 use crate::error::RunError;
 use crate::folder::names;
 use crate::load::Loaded;
-use crate::output::{Files, OutputRequest};
+use crate::output::{Files, OutputRequest, target_paths};
 use crate::report::create;
 
 enum Told {
@@ -53,14 +53,20 @@ impl Watchers {
     ///
     /// # Errors
     /// When a reporter is not there.
-    pub fn start(outputs: &[OutputRequest], catalog: &dyn Catalog, folder: &Path) -> Result<Self, RunError> {
+    pub fn start(
+        outputs: &[OutputRequest],
+        catalog: &dyn Catalog,
+        plan: &Plan,
+        folder: &Path,
+    ) -> Result<Self, RunError> {
         let mut watchers = Vec::new();
         for output in outputs {
             let reporter = create(&output.reporter, catalog)?;
             let (queue, told) = channel();
             let (output, folder) = (output.clone(), folder.join(names::REPORT).join(&output.reporter));
             let name = output.reporter.clone();
-            let thread = std::thread::spawn(move || watch(reporter, &output, folder, &told));
+            let targets = target_paths(plan);
+            let thread = std::thread::spawn(move || watch(reporter, &output, folder, targets, &told));
             watchers.push(Watcher { name, queue, thread });
         }
         Ok(Watchers { watchers })
@@ -98,11 +104,12 @@ impl Watchers {
 fn watch(
     mut reporter: Box<dyn Reporter>,
     output: &OutputRequest,
-    folder: std::path::PathBuf,
+    folder: PathBuf,
+    targets: Vec<PathBuf>,
     told: &Receiver<Told>,
 ) -> iodyno_plugin::Result<()> {
     let mut stdout = std::io::stdout();
-    let mut files = Files::new(folder, &output.place, &mut stdout);
+    let mut files = Files::new(folder, &output.place, &mut stdout, targets);
     for next in told {
         match next {
             Told::Event(bytes) => reporter.event(&bytes, &mut files)?,
