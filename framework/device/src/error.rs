@@ -65,8 +65,9 @@ pub enum DeviceError {
     },
     /// A scratch path is taken by a file that iodyno did not make.
     #[error(
-        "{0} exists and iodyno did not make it, or somebody changed it since: remove it or name another scratch \
-         file; to overwrite it as it is, use it as a target with `--target {0} --allow-destroy {0}`",
+        "{0} exists, and iodyno did not make it, or it was changed since, by somebody else or by a run that was \
+         killed: remove it or name another scratch file; to overwrite it as it is, use it as a target with \
+         `--target {0} --allow-destroy {0}`",
         path.display()
     )]
     Foreign {

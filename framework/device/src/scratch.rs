@@ -46,7 +46,7 @@ pub enum State {
 /// What is at `path`, where a scratch file of `size_bytes` is wanted. Changes nothing.
 ///
 /// # Errors
-/// When the system refuses to look.
+/// When the system refuses to look, or another run has it.
 pub fn state(path: &Path, size_bytes: u64) -> Result<State, DeviceError> {
     let path = probe::absolute(path)?;
     let Some((file, status)) = open_regular(&path)? else {
@@ -58,16 +58,13 @@ pub fn state(path: &Path, size_bytes: u64) -> Result<State, DeviceError> {
     };
     let mark =
         read_mark(file.as_fd(), &path).map_err(|e| DeviceError::system("read the mark of", &path, e))?;
-    Ok(match mark {
-        Some(mark) if mark.fits(&status) => {
-            if mark.filled && status.stx_size == size_bytes {
-                State::Ready
-            } else {
-                State::NeedsFill
-            }
-        }
-        _ => State::Foreign,
-    })
+    match mark {
+        Some(mark) if mark.fits(&status) && mark.filled && status.stx_size == size_bytes => Ok(State::Ready),
+        Some(mark) if mark.fits(&status) => Ok(State::NeedsFill),
+        // What a run writes to just now is not as its mark says.
+        Some(_) => lock(&file, &path).map(|()| State::Foreign),
+        None => Ok(State::Foreign),
+    }
 }
 
 /// Makes sure that a scratch file of `size_bytes` is at `path`: makes it, or replaces one of iodyno's that
@@ -246,7 +243,8 @@ fn allocate(path: &Path, size_bytes: u64) -> Result<(), DeviceError> {
 fn lock(file: &File, path: &Path) -> Result<(), DeviceError> {
     match guard::patiently(|| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)) {
         Err(Errno::WOULDBLOCK) => {
-            let refusals = vec![Refusal::new("busy", "another run of iodyno is making it right now")];
+            let refusals =
+                vec![Refusal::new("busy", "another run of iodyno has it right now: wait for its end")];
             Err(DeviceError::Refused { target: path.display().to_string(), refusals })
         }
         _ => Ok(()), // some network file systems have no locks

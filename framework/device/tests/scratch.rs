@@ -129,7 +129,7 @@ fn a_file_of_somebody_else() {
         let name = path.display();
         assert!(matches!(error, DeviceError::Foreign { .. }));
         let text = error.to_string();
-        assert!(text.starts_with(&format!("{name} exists and iodyno did not make it")), "{text}");
+        assert!(text.starts_with(&format!("{name} exists, and iodyno did not make it")), "{text}");
         assert!(text.ends_with(&format!("with `--target {name} --allow-destroy {name}`")), "{text}");
     }
     before.check();

@@ -106,7 +106,9 @@ impl Histogram {
 
     /// Slots that hold something, lowest first, with their counts.
     pub fn slots(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        self.counts.iter().copied().enumerate().filter(|(_, n)| *n > 0)
+        // None lies below the slot of the least value.
+        let first = if self.count == 0 { 0 } else { slot_of(self.min_ns).unwrap_or(0) };
+        self.counts.iter().copied().enumerate().skip(first).filter(|(_, n)| *n > 0)
     }
 
     /// How many values.

@@ -170,6 +170,6 @@ fn parse<T: DeserializeOwned>(folder: &Path, name: &str, number: usize, line: &[
         // The line is a document of its own to the parser, which would call it line 1.
         let text = e.to_string();
         let text = text.rsplit_once(" at line 1 column").map_or(text.as_str(), |(text, _)| text);
-        RunError::record(folder, format!("{name}, line {number}, column {}: {text}", e.column()))
+        RunError::record(folder, format!("{name}, line {number}, column {}: {text}", e.column().max(1)))
     })
 }

@@ -1,6 +1,8 @@
 //! How a step was set up, and how it went beside its key figures.
 
-use iodyno_record::{Fill, NoteLevel, Op, PluginUse, Sharing, Stamps, StepRecord, StreamPlan, units};
+use iodyno_record::{
+    Fill, NoteLevel, Op, PluginUse, Sharing, Stamps, StepRecord, StreamPlan, StreamResult, units,
+};
 
 use crate::facts::Facts;
 use crate::subject::Subject;
@@ -20,7 +22,7 @@ pub(crate) fn of_subject(subject: &Subject<'_>) -> Facts {
     row("load", &|s| io(s).then(|| load(s)));
     row("blocks written", &|s| {
         let writes = s.result.ops(Some(Op::Write)).next().is_some();
-        writes.then(|| per_stream(s, |p| fill(p.fill).to_owned())).flatten()
+        writes.then(|| per_stream(s, |p| written(s, p).to_owned())).flatten()
     });
     row("direct I/O", &|s| io(s).then(|| if s.spec.direct { "yes" } else { "no, page cache" }.to_owned()));
     row("backend", &|s| io(s).then(|| backend(s)));
@@ -97,8 +99,12 @@ fn load(step: &StepRecord) -> String {
     }
 }
 
-const fn fill(fill: Fill) -> &'static str {
-    match fill {
+fn written(step: &StepRecord, stream: &StreamPlan) -> &'static str {
+    let writes = |s: &StreamResult| s.name == stream.name && s.ops.iter().any(|o| o.op == Op::Write);
+    if !step.result.streams.iter().any(writes) {
+        return "none";
+    }
+    match stream.fill {
         Fill::Random => "every one unique and incompressible",
         Fill::Zero => "zeroes",
     }
