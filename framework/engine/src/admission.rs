@@ -27,7 +27,8 @@ impl Admission {
         let fits = len.wrapping_sub(1) < self.max_len
             && offset <= self.region_len - u64::from(len)
             && self.granule.divides_both(offset, u64::from(len));
-        (plain && (fits || (op == Op::Flush as u8 && u64::from(len) | offset == 0))).then_some(tag)
+        let flush = op == Op::Flush as u8;
+        (plain && if flush { u64::from(len) | offset == 0 } else { fits }).then_some(tag)
     }
 
     /// Why a request may not pass.

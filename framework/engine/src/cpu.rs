@@ -93,7 +93,16 @@ impl Helpers {
         }
     }
 
-    /// CPU time so far on behalf of the thread `tid`, ns.
+    /// The number by which the kernel calls a thread of this process in the names of its helpers: not the one
+    /// that the thread knows itself by where the process lives in a container.
+    pub(crate) fn name_of(tid: u32) -> u32 {
+        let line = fs::read_to_string(format!("/proc/self/task/{tid}/sched")).unwrap_or_default();
+        // "NAME (NUMBER, #threads: 1)", and a name may hold anything.
+        let number = line.lines().next().and_then(|l| l.rsplit_once(" (")?.1.split(',').next()?.parse().ok());
+        number.unwrap_or(tid)
+    }
+
+    /// CPU time so far on behalf of the thread that the kernel calls `tid`, ns.
     pub(crate) fn on_behalf_of(&self, tid: u32) -> u64 {
         self.seen.values().filter(|(served, _)| *served == tid).map(|(_, ns)| ns).sum()
     }
@@ -114,6 +123,15 @@ mod tests {
         assert_eq!(ticks(stat), Some((123, 45)));
         assert_eq!(ticks(b"7 (x"), None);
         assert_eq!(ticks(b""), None);
+    }
+
+    #[test]
+    fn the_kernel_s_number_of_a_thread_is_found() {
+        // In the outermost container both are the same; a machine without the file gives the thread's own.
+        let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let name = Helpers::name_of(own);
+        assert!(name == own || fs::read_to_string("/proc/1/comm").is_ok() && name > 0);
+        assert_eq!(Helpers::name_of(u32::MAX), u32::MAX);
     }
 
     #[test]

@@ -46,7 +46,7 @@ mod window;
 mod worker;
 
 pub use clock::monotonic_ns;
-pub use step::run_step;
+pub use step::{check_step, run_step};
 
 /// What the caller may ask for while a step runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -56,6 +56,17 @@ pub fn run_step(
     result::result(spec, parts, &layout, &collector, outcome)
 }
 
+/// Whether a step can be run as its spec says: its lanes are made, and nothing is started.
+///
+/// # Errors
+/// What [`run_step`] would fail with, with the plugin's name.
+pub fn check_step(spec: &StepSpec, parts: &Parts) -> Result<(), String> {
+    let layout = guarded(|| Layout::new(spec, parts)).and_then(|layout| layout)?;
+    let schedule = Schedule { warmup_ns: spec.warmup_ns, interval_ns: spec.interval_ns };
+    let job = Job { spec, parts, layout: &layout, schedule, shared: Shared::new(0) };
+    guarded(|| lanes(&job)).and_then(|lanes| lanes).map(drop)
+}
+
 /// The lanes of all workers.
 fn lanes(job: &Job<'_>) -> Result<Vec<Lanes>, String> {
     let noise = Arc::new(Noise::new(job.spec.seed));

@@ -189,8 +189,10 @@ fn watch(
 ) -> Vec<u64> {
     let tick = TICK.min(Duration::from_nanos(job.schedule.interval_ns)).max(Duration::from_millis(1));
     let (mut helpers, mut next_look_ns) = (Helpers::new(), 0);
+    let tids: Vec<u32> = tids.iter().map(|tid| Helpers::name_of(*tid)).collect();
     let helped = |helpers: &Helpers| tids.iter().map(|tid| helpers.on_behalf_of(*tid)).collect::<Vec<_>>();
-    let mut before = None;
+    // What there was at the end of the warm-up; nothing, where there is none.
+    let mut before = (job.schedule.warmup_ns == 0).then(|| vec![0; tids.len()]);
     let mut running: Vec<usize> = (0..mailboxes.len()).collect();
     while !running.is_empty() {
         thread::park_timeout(tick);
@@ -209,12 +211,13 @@ fn watch(
         collector.tell();
         let now_ns = clock.now();
         collector.progress(now_ns);
-        if now_ns >= next_look_ns || helpers.any() || running.is_empty() {
+        let warmed_up = before.is_none() && now_ns >= job.schedule.warmup_ns;
+        if now_ns >= next_look_ns || helpers.any() || running.is_empty() || warmed_up {
             next_look_ns = now_ns + LOOK_EVERY_NS;
             helpers.look();
         }
-        if now_ns >= job.schedule.warmup_ns {
-            before.get_or_insert_with(|| helped(&helpers));
+        if warmed_up {
+            before = Some(helped(&helpers));
         }
     }
     let before = before.unwrap_or_else(|| vec![0; tids.len()]);

@@ -7,8 +7,8 @@ use iodyno_device::Grants;
 use iodyno_engine::Message;
 use iodyno_host::Registry;
 use iodyno_record::{
-    BackendUse, Cpu, Depth, End, Environment, Event, Item, ItemKind, ItemResult, MetricKind, Outcome, Phase,
-    Plan, SCHEMA_VERSION, Stamps, StepResult, StepSpec, Timing,
+    BackendUse, Cpu, Depth, End, Environment, Event, Item, ItemKind, ItemResult, MetricKind, Note, NoteLevel,
+    Op, Outcome, Phase, Plan, SCHEMA_VERSION, Stamps, StepResult, StepSpec, Timing,
 };
 use iodyno_suite::{Next, evaluate, next};
 use tracing::{debug, info, info_span};
@@ -63,6 +63,8 @@ pub fn run<'a>(
     for item in request.plan.items.iter().filter(|i| i.not_run.is_none() && !i.step.streams.is_empty()) {
         let opened = open(&item.step, targets.of(item), request.registry)?;
         check_limits(&item.step, &opened.parts)?;
+        iodyno_engine::check_step(&item.step, &opened.parts)
+            .map_err(|reason| RunError::Target(format!("`{}` cannot be run: {reason}", item.name)))?;
     }
     let started_unix_ms = unix_ms();
     let (mut folder, id) = RunFolder::create(request.runs, &request.plan.suite, started_unix_ms)?;
@@ -122,7 +124,7 @@ impl Runner<'_, '_> {
             }
             outcomes.push((item.kind, outcome));
         }
-        let outcome = judge_run(&outcomes, self.request.control.stopped());
+        let outcome = judge_run(&outcomes, outcomes.len() < plan.items.len());
         self.journal.send(Event::RunFinished { outcome })?;
         self.journal.folder().sync()?;
         Ok(outcome)
@@ -184,6 +186,9 @@ impl Runner<'_, '_> {
         {
             result.end = End::Failed { reason: e.to_string() };
         }
+        if !spec.direct && result.ops(None).any(|op| op.op != Op::Read) {
+            self.write_back(item, &mut result);
+        }
         info!(end = ?result.end, window_ns = result.window_ns, "achieved");
         self.journal.send(Event::StepFinished { result: Box::new(result.clone()) })?;
         self.journal.folder().sync()?;
@@ -219,6 +224,24 @@ impl Runner<'_, '_> {
         let mut result = iodyno_engine::run_step(spec, &opened.parts, &commands, &mut receive);
         result.backend.facts.splice(0..0, opened.facts);
         broken.map_or(Ok(result), Err)
+    }
+
+    /// Writes out what a step left in the page cache: it must not fall into the next one, and only now its errors
+    /// come to light.
+    fn write_back(&self, item: &Item, result: &mut StepResult) {
+        let Some(target) = self.targets.of(item) else { return };
+        let start_ns = iodyno_engine::monotonic_ns();
+        match target.sync() {
+            Ok(()) => {
+                let took = iodyno_record::units::duration(iodyno_engine::monotonic_ns() - start_ns);
+                let text =
+                    format!("what was left in the page cache took {took} to be written out afterwards");
+                result.notes.push(Note { level: NoteLevel::Info, code: "write_back".to_owned(), text });
+            }
+            Err(e) => {
+                result.end = End::Failed { reason: format!("the page cache could not be written out: {e}") }
+            }
+        }
     }
 
     /// Does nothing for a while, in steps short enough to notice a stop and to tell the time.
@@ -302,13 +325,13 @@ fn nothing_measured(result: &StepResult) -> Option<String> {
     })
 }
 
-fn judge_run(outcomes: &[(ItemKind, Outcome)], stopped: bool) -> Outcome {
+/// A run that was stopped is interrupted, whatever came of its items before: who stopped it expects that.
+fn judge_run(outcomes: &[(ItemKind, Outcome)], cut_short: bool) -> Outcome {
     let worst = outcomes.iter().map(|(_, o)| *o).filter(|o| *o != Outcome::NotRun).max();
     let mut tests = outcomes.iter().filter(|(kind, _)| *kind == ItemKind::Test).map(|(_, o)| *o).peekable();
     let no_test_ran = tests.peek().is_some() && tests.all(|o| o == Outcome::NotRun);
     match worst {
-        Some(Outcome::Failed) => Outcome::Failed,
-        _ if stopped => Outcome::Interrupted,
+        _ if cut_short => Outcome::Interrupted,
         None | Some(Outcome::Passed) if no_test_ran => Outcome::NotRun,
         Some(outcome) => outcome,
         None => Outcome::Passed,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use iodyno_device::scratch::{self, State};
 use iodyno_device::{DeviceError, Grants, OpenTarget, Refusal};
-use iodyno_record::{DeviceFacts, Item, Note, Plan, PlanTarget, StepResult, StepSpec, TargetKind};
+use iodyno_record::{DeviceFacts, Item, Note, Op, Plan, PlanTarget, StepResult, StepSpec, TargetKind};
 use iodyno_suite::{Place, TargetFacts, TargetRequest};
 
 use crate::error::RunError;
@@ -198,7 +198,9 @@ impl OpenTargets {
     ) -> Result<(), RunError> {
         let Some(target) = self.of(item) else { return Ok(()) };
         let size = target.facts().size_bytes;
-        let whole = spec.streams.iter().any(|s| s.region_offset_bytes == 0 && s.region_len_bytes == size);
+        let written: u64 = result.ops(Some(Op::Write)).map(|op| op.bytes).sum();
+        let whole = written >= size
+            && spec.streams.iter().any(|s| s.region_offset_bytes == 0 && s.region_len_bytes == size);
         if self.scratch[item.target as usize] && whole && result.errors(None) == 0 {
             scratch::mark_filled(target)?;
         } else {

@@ -61,7 +61,12 @@ pub(crate) fn items(
 pub(crate) fn first_fill(root: &Node, built_in: &Node, context: &Context<'_>) -> Option<ItemDraft> {
     let node = built_in.get("fill_scratch").expect("the built-in defaults have it");
     let name = At { value: FIRST_FILL.to_owned(), place: node.place };
-    fill(node, name, &defaults(root, built_in, context), built_in, context)
+    let mut defaults = defaults(root, built_in, context);
+    // The file is kept and trusted by later runs, so its content is not this suite's to choose.
+    if let Some(table) = defaults.as_table_mut() {
+        table.remove("buffers");
+    }
+    fill(node, name, &defaults, built_in, context)
 }
 
 fn fill(

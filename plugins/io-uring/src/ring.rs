@@ -337,9 +337,10 @@ impl Queue for Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         self.finish();
-        // By closing the ring the kernel would unlock the buffers some time later, and the buffers of the next
-        // queue might be over the limit by then.
+        // By closing the ring the kernel would let go of both some time later: the buffers of the next queue might
+        // be over the limit by then, and the target would still be held when the process is gone.
         let _ = self.io.submitter().unregister_buffers();
+        let _ = self.io.submitter().unregister_files();
         if self.enter_flags.contains(EnterFlags::REGISTERED_RING) {
             // Else the thread would hold the ring to its end.
             let mut update = RingUpdate { index: self.enter_fd as u32, reserved: 0, fd: 0 };

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::table::{self, Line};
 
-/// What a line is about; a line of an item without steps has nothing below the item.
+/// What a line is about; a line of an item in which nothing was done has nothing below the item.
 #[derive(Clone, Copy, Default)]
 struct Place<'a> {
     results: Option<&'a Results>,
@@ -25,14 +25,16 @@ pub(crate) fn table<'a>(runs: impl Iterator<Item = &'a Results>) -> String {
     for results in runs {
         for item in &results.items {
             let of_item = Place { results: Some(results), item: Some(item), ..Place::default() };
-            if item.steps.is_empty() {
-                lines.push(line(of_item));
-            }
+            let before = lines.len();
             for step in &item.steps {
                 for (plan, stream) in step.spec.streams.iter().zip(&step.result.streams) {
                     let of_stream = Place { step: Some(step), stream: Some((plan, stream)), ..of_item };
                     lines.extend(stream.ops.iter().map(|op| line(Place { op: Some(op), ..of_stream })));
                 }
+            }
+            // Not run, idle, or stopped before anything came of it: it is told all the same.
+            if lines.len() == before {
+                lines.push(line(of_item));
             }
         }
     }
