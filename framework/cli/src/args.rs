@@ -22,6 +22,7 @@ Exit codes:
 
 /// For every verb.
 #[derive(Args, Debug)]
+#[command(next_help_heading = "Everywhere")]
 pub(crate) struct Common {
     /// Says more on standard error; repeat for more.
     #[arg(short, long, action = clap::ArgAction::Count, global = true)]
@@ -66,7 +67,7 @@ pub(crate) enum Verb {
 /// A suite and what overrides it.
 #[derive(Args, Debug)]
 pub(crate) struct SuiteArguments {
-    /// The suite file, TOML.
+    /// The suite: a TOML file, or the name of one that comes with iodyno.
     pub(crate) suite: PathBuf,
     /// The target: a file or block device; LABEL=PATH gives the path of one of the suite's targets.
     #[arg(short, long, value_name = "[LABEL=]PATH")]
@@ -102,7 +103,8 @@ pub(crate) struct RunArguments {
     /// Where run folders go.
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub(crate) runs: PathBuf,
-    /// A reporter and where its file goes; `-` is standard output; may repeat.
+    /// A reporter and where its file goes, if not into the run folder; `-` is standard output; may repeat
+    /// [default: html].
     #[arg(short, long, value_name = "NAME[=FILE]")]
     pub(crate) output: Vec<String>,
     /// How to show progress.
@@ -129,7 +131,8 @@ pub(crate) struct ReportArguments {
     /// Run folders.
     #[arg(required = true)]
     pub(crate) runs: Vec<PathBuf>,
-    /// A reporter and where its file goes; `-` is standard output; may repeat.
+    /// A reporter and where its file goes, if not into the run folder; `-` is standard output; may repeat
+    /// [default: html, for one run].
     #[arg(short, long, value_name = "NAME[=FILE]")]
     pub(crate) output: Vec<String>,
 }

@@ -11,7 +11,8 @@ use crate::step::{Note, StepResult, StepSpec};
 /// The document of the `json` reporter: several runs, or one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResultsFile {
-    /// Always [`ResultsFile::SCHEMA`], so that a file can be told from others.
+    /// Always `iodyno-results`, so that a file can be told from others.
+    #[schemars(extend("const" = ResultsFile::SCHEMA))]
     pub schema: String,
     /// Version of this data.
     pub schema_version: u32,

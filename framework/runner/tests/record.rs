@@ -247,3 +247,80 @@ fn reports_come_from_the_record_alone() {
     let message = report(&runs, &unknown, &bench.registry, &mut Vec::new()).failures[0].to_string();
     assert!(message.contains("no reporter is called `htm`; there are console, csv, html"), "{message}");
 }
+
+/// A suite on a scratch file in `folder`, with more lines in `[defaults]` and for the test.
+fn on_scratch(folder: &Path, defaults: &str, test: &str) -> String {
+    let path = folder.join("scratch.dat");
+    format!(
+        "schema = 1\n[suite]\nname = \"scratch\"\n[[target]]\npath = \"{}\"\nscratch = \"4MiB\"\n\
+         [defaults]\nphases = {{ warmup = \"10ms\", measure = \"50ms\" }}\n{defaults}\n\
+         [[test]]\nname = \"t\"\n{test}\n",
+        path.display()
+    )
+}
+
+impl Bench {
+    fn run_on_scratch(&self, suite: &str) -> Result<Finished, iodyno_runner::RunError> {
+        let (parsed, overrides) = (Suite::parse("scratch.toml", suite).unwrap(), Overrides::default());
+        let requests = iodyno_suite::targets(&parsed, &overrides, &self.registry).unwrap();
+        iodyno_runner::make_scratch(&requests).unwrap();
+        let facts = resolve(&requests).unwrap();
+        let plan = iodyno_suite::plan(&parsed, &overrides, &facts, &self.registry, 7).unwrap();
+        let request = RunRequest {
+            plan: &plan,
+            suite,
+            runs: &self.folder.path().join("runs"),
+            command: Vec::new(),
+            grants: &Grants::default(),
+            registry: &self.registry,
+            control: &self.control,
+        };
+        run(&request, &mut |_| {}, &mut |_| {})
+    }
+}
+
+#[test]
+fn a_scratch_file_is_filled_once_and_never_with_what_a_suite_chooses() {
+    let bench = Bench::new();
+    let suite = on_scratch(
+        bench.folder.path(),
+        "buffers = { fill = \"zero\" }\nbackend = \"sync\"",
+        "workload = { plugin = \"synthetic\", mix = { read = 100 } }\nload = { outstanding = 1 }",
+    );
+    let first = load(&bench.run_on_scratch(&suite).unwrap().folder).unwrap().results;
+    let names: Vec<&str> = first.items.iter().map(|i| i.name.as_str()).collect();
+    assert_eq!(names, ["fill-scratch", "t"]);
+    assert_eq!(first.items[1].steps[0].result.streams[0].zero_reads, 0);
+    let second = load(&bench.run_on_scratch(&suite).unwrap().folder).unwrap().results;
+    assert_eq!(second.items.iter().map(|i| i.name.as_str()).collect::<Vec<_>>(), ["t"]);
+}
+
+#[test]
+fn what_cannot_work_is_told_before_the_first_io() {
+    let bench = Bench::new();
+    let asks = |load: &str, more: &str| {
+        let test =
+            format!("workload = {{ plugin = \"synthetic\", mix = {{ read = 100 }}{more} }}\nload = {load}");
+        let suite = on_scratch(bench.folder.path(), "backend = \"sync\"", &test);
+        bench.run_on_scratch(&suite).unwrap_err().to_string()
+    };
+    let slices =
+        asks("{ outstanding = 8 }", ", pattern = \"sequential\", slices = true, block_size = \"1MiB\"");
+    assert!(slices.contains("`t` cannot be run: workload `synthetic`"), "{slices}");
+    let threads = asks("{ outstanding = 20000 }", "");
+    assert!(threads.contains("needs 20000 threads"), "{threads}");
+    assert!(!bench.folder.path().join("runs").exists(), "no run folder, no i/o");
+}
+
+#[test]
+fn what_is_left_in_the_page_cache_is_written_out() {
+    let bench = Bench::new();
+    let suite = on_scratch(
+        bench.folder.path(),
+        "direct = false\nbackend = \"sync\"",
+        "workload = { plugin = \"synthetic\", mix = { write = 100 } }\nload = { outstanding = 1 }",
+    );
+    let results = load(&bench.run_on_scratch(&suite).unwrap().folder).unwrap().results;
+    let notes: Vec<&str> = results.items[1].steps[0].result.notes.iter().map(|n| n.code.as_str()).collect();
+    assert!(notes.contains(&"write_back") && notes.contains(&"page_cache"), "{notes:?}");
+}

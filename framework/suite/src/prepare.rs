@@ -63,9 +63,8 @@ pub(crate) fn first_fill(root: &Node, built_in: &Node, context: &Context<'_>) ->
     let name = At { value: FIRST_FILL.to_owned(), place: node.place };
     let mut defaults = defaults(root, built_in, context);
     // The file is kept and trusted by later runs, so its content is not this suite's to choose.
-    if let Some(table) = defaults.as_table_mut() {
-        table.remove("buffers");
-    }
+    let content = built_in.get("defaults").and_then(|d| d.get("buffers"));
+    defaults.set("buffers", content.expect("the built-in defaults have it").clone());
     fill(node, name, &defaults, built_in, context)
 }
 
