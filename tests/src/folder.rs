@@ -1,5 +1,6 @@
 //! A folder in which the binary runs, and what a run came to.
 
+use std::ffi::OsStr;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -49,6 +50,14 @@ impl Folder {
     /// Runs the binary here with the words of `line` and waits for its end.
     pub fn run(&self, line: &str) -> Ended {
         self.start(line).end()
+    }
+
+    /// Runs the binary here with these words, which may hold spaces.
+    pub fn run_words<S: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = S>) -> Ended {
+        let mut command = self.command("");
+        command.args(words);
+        let line = format!("{:?}", command.get_args().collect::<Vec<_>>());
+        Running::new(command, &line).end()
     }
 
     /// Starts the binary here with the words of `line`.
@@ -126,13 +135,13 @@ impl Running {
     /// Waits until `ready` holds.
     ///
     /// # Panics
-    /// When the process ends or a minute passes before.
+    /// When the process ends before, or it takes too long.
     pub fn wait_until(&mut self, what: &str, mut ready: impl FnMut() -> bool) -> &mut Self {
         let start = Instant::now();
         while !ready() {
             let ended = self.child.try_wait().expect("a child can be waited for");
             assert!(ended.is_none(), "`{}` ended ({ended:?}) before {what}", self.line);
-            assert!(start.elapsed() < Duration::from_mins(1), "`{}`: no {what} in a minute", self.line);
+            assert!(start.elapsed() < TIME_MAX, "`{}`: no {what} in {TIME_MAX:?}", self.line);
             thread::sleep(Duration::from_millis(10));
         }
         self

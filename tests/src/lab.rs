@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stderr, reason = "tests speak to whoever runs them")]
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, thread, time};
@@ -98,8 +99,7 @@ impl Mount {
     /// Without root, or when the system refuses.
     #[track_caller]
     pub fn ext4(device: &Path, point: &Path) -> Mount {
-        need_root();
-        tool("mkfs.ext4", &["-q", "-F", text(device)]);
+        make_ext4(device);
         Mount::attach(&[text(device)], point)
     }
 
@@ -121,10 +121,25 @@ impl Mount {
         Mount::attach(&["--bind", text(source)], point)
     }
 
+    /// Makes the file or device `source` appear at the new file `point`, too.
+    ///
+    /// # Panics
+    /// As [`Mount::ext4`].
+    #[track_caller]
+    pub fn bind_file(source: &Path, point: &Path) -> Mount {
+        fs::File::create_new(point).expect("the mount point is new");
+        Mount::on(&["--bind", text(source)], point)
+    }
+
     #[track_caller]
     fn attach(what: &[&str], point: &Path) -> Mount {
-        need_root();
         fs::create_dir(point).expect("the mount point is new");
+        Mount::on(what, point)
+    }
+
+    #[track_caller]
+    fn on(what: &[&str], point: &Path) -> Mount {
+        need_root();
         let mut arguments = what.to_vec();
         arguments.push(text(point));
         tool("mount", &arguments);
@@ -135,11 +150,86 @@ impl Mount {
     pub fn path(&self) -> &Path {
         &self.point
     }
+
+    /// Lets nothing be written to it any more.
+    ///
+    /// # Panics
+    /// When the system refuses.
+    #[track_caller]
+    pub fn make_read_only(&self) {
+        tool("mount", &["-o", "remount,ro", text(&self.point)]);
+    }
 }
 
 impl Drop for Mount {
     fn drop(&mut self) {
         quietly("umount", &[text(&self.point)]);
+    }
+}
+
+/// Makes an ext4 file system on `device`, to which the kernel writes nothing by itself once it is mounted.
+///
+/// # Panics
+/// Without root, or when the system refuses.
+#[track_caller]
+pub fn make_ext4(device: &Path) {
+    need_root();
+    let now = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
+    tool("mkfs.ext4", &["-q", "-F", "-E", now, text(device)]);
+}
+
+/// Makes another node for the device behind `device`.
+///
+/// # Panics
+/// Without root, or when the system refuses.
+#[track_caller]
+pub fn make_node(device: &Path, node: &Path) {
+    need_root();
+    let number = fs::metadata(device).expect("the device is there").rdev();
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    let kind = rustix::fs::FileType::BlockDevice;
+    rustix::fs::mknodat(rustix::fs::CWD, node, kind, mode, number).expect("the file system takes nodes");
+}
+
+/// A file that must come out of a test as it went in: content and times of change.
+pub struct Untouched {
+    path: PathBuf,
+    content: Vec<u8>,
+    times: [i64; 4],
+}
+
+impl Untouched {
+    /// The file as it is now.
+    ///
+    /// # Panics
+    /// When it cannot be read.
+    #[track_caller]
+    pub fn look(path: &Path) -> Untouched {
+        rustix::fs::sync();
+        let file = fs::metadata(path).expect("the file is there");
+        let times = [file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()];
+        Untouched { path: path.to_owned(), content: fs::read(path).expect("the file can be read"), times }
+    }
+
+    /// Demands that it is still the same.
+    ///
+    /// # Panics
+    /// When it is not.
+    #[track_caller]
+    pub fn must_be_so(&self) {
+        let now = Untouched::look(&self.path);
+        assert!(now.content == self.content, "{} was written to", self.path.display());
+        assert_eq!(now.times, self.times, "{} was touched", self.path.display());
+    }
+
+    /// Demands it of the first page only: to the rest of a swap area the kernel may write when it likes.
+    ///
+    /// # Panics
+    /// When it is not.
+    #[track_caller]
+    pub fn must_begin_so(&self) {
+        let now = Untouched::look(&self.path);
+        assert!(now.content[..4096] == self.content[..4096], "{} was written to", self.path.display());
     }
 }
 

@@ -10,6 +10,7 @@ mod documents;
 mod generated;
 mod manifests;
 mod options;
+mod published;
 mod ratchets;
 mod rust_text;
 mod tidy;

@@ -7,7 +7,7 @@ use iodyno_record::Cpu;
 use iodyno_tests::lab::{Loop, Mount};
 use iodyno_tests::{Folder, Record};
 
-use crate::{alone, one_of_three, within};
+use crate::{alone, one_of_five, within};
 
 const BYTES: usize = 64 << 20;
 
@@ -54,7 +54,7 @@ fn kernel_threads_are_counted_where_they_work() {
     let mount = Mount::tmpfs(2 * BYTES as u64, &folder.path("memory"));
     let file = mount.path().join("file");
     fs::write(&file, data()).expect("there is room");
-    one_of_three(|| {
+    one_of_five(|| {
         // The difference of a long and a short run leaves out what is not measured: start, report, end.
         let (short, short_of_system, _) = read(&folder, &file, "10ms");
         let (long, long_of_system, record) = read(&folder, &file, "3s");
@@ -82,7 +82,7 @@ fn no_kernel_thread_works_where_ext4_does_direct_io() {
     let file = mount.path().join("file");
     fs::write(&file, data()).expect("there is room");
     fs::File::open(&file).and_then(|file| file.sync_all()).expect("it can be made durable");
-    one_of_three(|| {
+    one_of_five(|| {
         let (short, short_of_system, _) = read(&folder, &file, "10ms");
         let (long, long_of_system, _) = read(&folder, &file, "3s");
         let (counted, of_system) = (seconds(long) - seconds(short), long_of_system - short_of_system);

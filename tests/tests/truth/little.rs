@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use iodyno_record::{Row, RowKind};
 use iodyno_tests::{Folder, Record, Step};
 
-use crate::{alone, one_of_three, run, within};
+use crate::{alone, one_of_five, run, within};
 
 /// Outstanding, and a block size with which an I/O takes 100 us or more.
 const POINTS: [(u32, &str); 4] = [(1, "256k"), (8, "64k"), (32, "16k"), (128, "4k")];
@@ -57,7 +57,7 @@ fn rate_times_service_time_is_what_is_in_flight() {
     let folder = Folder::new();
     let mut left: Vec<(&str, u32, &str)> =
         ["io_uring", "sync"].iter().flat_map(|backend| POINTS.map(|(n, size)| (*backend, n, size))).collect();
-    one_of_three(|| {
+    one_of_five(|| {
         let record = run(&folder, &suite(&left), "");
         left.retain(|(backend, n, _)| !holds(&record, record.step(&format!("{backend}-{n}"))));
         left.is_empty()
