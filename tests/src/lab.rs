@@ -6,6 +6,7 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::{fs, thread, time};
 
 /// Demands root.
@@ -34,6 +35,9 @@ impl Loop {
         need_root();
         let file = fs::File::create_new(backing).expect("the backing file is new");
         file.set_len(bytes).expect("the file system takes sparse files");
+        // Two that look for a free one at the same time open the same one for a moment.
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let device = tool("losetup", &["--find", "--show", "--partscan", "--direct-io=on", text(backing)]);
         Loop { device: PathBuf::from(device.trim()), partitions: Vec::new() }
     }

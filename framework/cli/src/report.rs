@@ -27,7 +27,10 @@ pub(crate) fn report(arguments: &ReportArguments, registry: &Registry, quiet: bo
 
 /// Makes the documents, and names those that are files.
 pub(crate) fn show(runs: &[Loaded], outputs: &[OutputRequest], registry: &Registry, quiet: bool) -> Exit {
-    let reported = iodyno_runner::report(runs, outputs, registry, &mut anstream::stdout().lock());
+    let quietly = |output: &&OutputRequest| !(quiet && output.place == Place::Stderr);
+    let outputs: Vec<OutputRequest> = outputs.iter().filter(quietly).cloned().collect();
+    let (mut stdout, mut stderr) = (anstream::stdout().lock(), anstream::stderr());
+    let reported = iodyno_runner::report(runs, &outputs, registry, &mut stdout, &mut stderr);
     let exits: Vec<Exit> = reported.failures.iter().map(|e| fail(Exit::from(e), e)).collect();
     for (reporter, path) in reported.files.iter().filter(|_| !quiet) {
         tell(&format!("{reporter:>12} {}", path.display()));
@@ -35,8 +38,8 @@ pub(crate) fn show(runs: &[Loaded], outputs: &[OutputRequest], registry: &Regist
     exits.first().copied().unwrap_or(Exit::Passed)
 }
 
-/// The outputs of a command line. Without any, results go to standard output and an HTML report into the run
-/// folder. Where none goes to standard output, results are shown there.
+/// The outputs of a command line. Without any, an HTML report goes into the run folder. Results are always shown:
+/// on standard output, or on standard error where a document has that to itself.
 pub(crate) fn requests(texts: &[String], runs: usize) -> Result<Vec<OutputRequest>, String> {
     let mut outputs = texts.iter().map(|text| request(text)).collect::<Result<Vec<_>, _>>()?;
     let to_stdout = outputs.iter().filter(|o| o.place == Place::Stdout).count();
@@ -50,8 +53,9 @@ pub(crate) fn requests(texts: &[String], runs: usize) -> Result<Vec<OutputReques
     if texts.is_empty() && runs == 1 {
         outputs.push(OutputRequest { reporter: "html".to_owned(), place: Place::RunFolder });
     }
-    if to_stdout == 0 {
-        outputs.insert(0, OutputRequest { reporter: "console".to_owned(), place: Place::Stdout });
+    if !outputs.iter().any(|o| o.reporter == "console" && o.place == Place::Stdout) {
+        let place = if to_stdout == 0 { Place::Stdout } else { Place::Stderr };
+        outputs.insert(0, OutputRequest { reporter: "console".to_owned(), place });
     }
     Ok(outputs)
 }
@@ -80,7 +84,8 @@ mod tests {
     #[test]
     fn results_are_always_shown_somewhere() {
         assert_eq!(of(&[]), [("console".into(), Place::Stdout), ("html".into(), Place::RunFolder)]);
-        assert_eq!(of(&["json=-"]), [("json".into(), Place::Stdout)]);
+        assert_eq!(of(&["console=-"]), [("console".into(), Place::Stdout)]);
+        assert_eq!(of(&["json=-"]), [("console".into(), Place::Stderr), ("json".into(), Place::Stdout)]);
         assert_eq!(
             of(&["csv=a=b.csv"]),
             [("console".into(), Place::Stdout), ("csv".into(), Place::Path("a=b.csv".into()))]

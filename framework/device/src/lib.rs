@@ -1,6 +1,6 @@
 //! Facts about devices, and the guard that protects other people's data.
 //!
-//! [`probe`] tells what a path leads to. [`open_read`] and [`open_write`] open it; nothing else in iodyno
+//! [`probe()`] tells what a path leads to. [`open_read`] and [`open_write`] open it; nothing else in iodyno
 //! opens a target, and [`open_write`] is the only maker of a [`WriteGrant`]. These rules hold:
 //!
 //! - **The descriptor is the grant.** A target is opened once, compared with what was probed, checked through

@@ -15,7 +15,7 @@ use crate::error::RunError;
 
 /// Names of the files in a run folder.
 pub mod names {
-    /// What identifies the run: [`super::RunHeader`].
+    /// What identifies the run.
     pub const RUN: &str = "run.json";
     /// The plan.
     pub const PLAN: &str = "plan.json";

@@ -1,8 +1,8 @@
 //! Runs a plan and keeps its record: opens targets through the guard and plugins through the host, runs each
 //! step in the engine, writes the run folder as it goes, judges, and feeds reporters.
 //!
-//! The main flow: [`resolve`] looks at targets, the suite crate makes the plan, [`run`] does it, [`load`] reads
-//! the run folder back, [`report`] makes documents of it.
+//! The main flow: [`resolve`] looks at targets, the suite crate makes the plan, [`run()`] does it, [`load()`]
+//! reads the run folder back, [`report()`] makes documents of it.
 
 mod control;
 mod error;

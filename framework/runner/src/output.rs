@@ -69,15 +69,18 @@ pub enum Place {
     RunFolder,
     /// To standard output.
     Stdout,
+    /// To standard error, where people look when a document has standard output to itself.
+    Stderr,
     /// To this path.
     Path(PathBuf),
 }
 
-/// Files of one reporter. Further files than the main one go beside it.
+/// Files of one reporter. Others than the main one go beside it, with its name in front of theirs; beside none
+/// they go into the run folder.
 pub(crate) struct Files<'a> {
-    folder: PathBuf,
+    folder: Option<PathBuf>,
     main: &'a Place,
-    stdout: &'a mut dyn Write,
+    stream: &'a mut dyn Write,
     targets: Vec<PathBuf>,
     files: Vec<Open>,
 }
@@ -89,14 +92,15 @@ struct Open {
 }
 
 impl<'a> Files<'a> {
-    /// Files below `folder` (made when needed), the main one at `main`, none at one of `targets`.
+    /// Files below `folder` (made when needed; several runs have none), the main one at `main`, which may be
+    /// `stream`, and none at one of `targets`.
     pub(crate) fn new(
-        folder: PathBuf,
+        folder: Option<PathBuf>,
         main: &'a Place,
-        stdout: &'a mut dyn Write,
+        stream: &'a mut dyn Write,
         targets: Vec<PathBuf>,
     ) -> Self {
-        Files { folder, main, stdout, targets, files: Vec::new() }
+        Files { folder, main, stream, targets, files: Vec::new() }
     }
 
     /// Where the main file is, when it is a file.
@@ -106,11 +110,16 @@ impl<'a> Files<'a> {
 
     fn place(&self, name: &str) -> Option<PathBuf> {
         match self.main {
-            Place::RunFolder => Some(self.folder.join(name)),
-            Place::Stdout if self.files.is_empty() => None,
-            Place::Stdout => Some(PathBuf::from(name)),
+            Place::Stdout | Place::Stderr if self.files.is_empty() => None,
             Place::Path(path) if self.files.is_empty() => Some(path.clone()),
-            Place::Path(path) => Some(path.with_file_name(name)),
+            Place::Path(path) => {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                Some(path.with_file_name(format!("{stem}-{name}")))
+            }
+            Place::RunFolder | Place::Stdout | Place::Stderr => {
+                let folder = self.folder.as_ref();
+                Some(folder.map_or_else(|| PathBuf::from("/dev/null"), |folder| folder.join(name)))
+            }
         }
     }
 
@@ -136,7 +145,7 @@ impl Output for Files<'_> {
             return Err(Error::system("cannot write the report", reason));
         }
         let failed = |e| Error::system(&format!("cannot write {}", to.display()), e);
-        if let (Place::RunFolder, Some(folder)) = (self.main, to.parent()) {
+        if let Some(folder) = self.folder.as_ref().filter(|folder| to.starts_with(folder)) {
             fs::create_dir_all(folder).map_err(failed)?;
         }
         let is_device = fs::metadata(&to).is_ok_and(|m| !m.is_file());
@@ -151,9 +160,8 @@ impl Output for Files<'_> {
     }
 
     fn write(&mut self, file: FileId, bytes: &[u8]) -> Result<()> {
-        let to_stdout = self.open(file)?.to.is_none();
-        if to_stdout {
-            return match self.stdout.write_all(bytes).and_then(|()| self.stdout.flush()) {
+        if self.open(file)?.to.is_none() {
+            return match self.stream.write_all(bytes).and_then(|()| self.stream.flush()) {
                 // Who reads has gone away: `| head` had enough.
                 Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
                 written => written.map_err(|e| Error::system("cannot write to standard output", e)),
@@ -193,7 +201,7 @@ mod tests {
     #[test]
     fn names_that_leave_the_folder_are_refused() {
         let mut stdout = Vec::new();
-        let mut files = Files::new("x".into(), &Place::Stdout, &mut stdout, Vec::new());
+        let mut files = Files::new(None, &Place::Stdout, &mut stdout, Vec::new());
         for name in ["", "../a", "/a", "a/b", ".hidden", "a b", "a\0"] {
             assert!(files.create(name, "text/plain").is_err(), "{name:?}");
         }
@@ -204,7 +212,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut stdout = Vec::new();
         let place = Place::Path(folder.path().join("main.txt"));
-        let mut files = Files::new(folder.path().to_owned(), &place, &mut stdout, Vec::new());
+        let mut files = Files::new(None, &place, &mut stdout, Vec::new());
         let main = files.create("ignored.txt", "text/plain").unwrap();
         let second = files.create("second.txt", "text/plain").unwrap();
         files.write(main, b"hello").unwrap();
@@ -212,6 +220,7 @@ mod tests {
         assert!(!folder.path().join("main.txt").exists());
         files.finish(main).unwrap();
         assert_eq!(fs::read(folder.path().join("main.txt")).unwrap(), b"hello");
+        assert!(folder.path().join("main-second.txt.part").exists());
         drop(files);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -221,20 +230,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("target.dat");
         fs::write(&target, "data").unwrap();
-        std::os::unix::fs::symlink(&target, folder.path().join("alias")).unwrap();
+        for alias in ["alias", "main-alias"] {
+            std::os::unix::fs::symlink(&target, folder.path().join(alias)).unwrap();
+        }
         let mut stdout = Vec::new();
         for name in ["target.dat", "alias"] {
             let place = Place::Path(folder.path().join(name));
-            let mut files = Files::new("x".into(), &place, &mut stdout, vec![target.clone()]);
+            let mut files = Files::new(None, &place, &mut stdout, vec![target.clone()]);
             let message = files.create("main.txt", "text/plain").unwrap_err().to_string();
             assert!(message.contains("is the target of the run"), "{message}");
-            drop(files);
-            // Nor by a further file beside the main one.
-            let place = Place::Path(folder.path().join("main.txt"));
-            let mut files = Files::new("x".into(), &place, &mut stdout, vec![target.clone()]);
-            files.create("main.txt", "text/plain").unwrap();
-            assert!(files.create(name, "text/plain").is_err());
         }
+        // Nor by a further file beside the main one.
+        let place = Place::Path(folder.path().join("main.txt"));
+        let mut files = Files::new(None, &place, &mut stdout, vec![target.clone()]);
+        files.create("main.txt", "text/plain").unwrap();
+        assert!(files.create("alias", "text/plain").is_err());
         assert_eq!(fs::read(&target).unwrap(), b"data");
     }
 
@@ -253,7 +263,7 @@ mod tests {
     #[test]
     fn the_main_file_can_go_to_stdout() {
         let mut stdout = Vec::new();
-        let mut files = Files::new("unused".into(), &Place::Stdout, &mut stdout, Vec::new());
+        let mut files = Files::new(None, &Place::Stdout, &mut stdout, Vec::new());
         let main = files.create("a.txt", "text/plain").unwrap();
         files.write(main, b"text").unwrap();
         files.finish(main).unwrap();

@@ -27,11 +27,13 @@ pub fn report(
     outputs: &[OutputRequest],
     catalog: &dyn Catalog,
     stdout: &mut dyn Write,
+    stderr: &mut dyn Write,
 ) -> Reported {
     let views: Vec<RunView<'_>> = runs.iter().map(Loaded::view).collect();
     let mut reported = Reported::default();
     for output in outputs {
-        match document(runs, &views, output, catalog, stdout) {
+        let stream: &mut dyn Write = if output.place == Place::Stderr { stderr } else { stdout };
+        match document(runs, &views, output, catalog, stream) {
             Ok(Some(path)) => reported.files.push((output.reporter.clone(), path)),
             Ok(None) => {}
             Err(e) => reported.failures.push(e),
@@ -45,20 +47,20 @@ fn document(
     views: &[RunView<'_>],
     output: &OutputRequest,
     catalog: &dyn Catalog,
-    stdout: &mut dyn Write,
+    stream: &mut dyn Write,
 ) -> Result<Option<PathBuf>, RunError> {
     let name = &output.reporter;
     let mut reporter = create(name, catalog)?;
     let folder = match runs {
-        [run] => run.path.join(names::REPORT).join(name),
+        [run] => Some(run.path.join(names::REPORT).join(name)),
         _ if output.place == Place::RunFolder => {
             let reason = format!("{} runs have no one folder", runs.len());
             return Err(RunError::Output { name: name.clone(), reason });
         }
-        _ => PathBuf::new(),
+        _ => None,
     };
     let targets = runs.iter().flat_map(|run| target_paths(&run.results.plan)).collect();
-    let mut files = Files::new(folder, &output.place, stdout, targets);
+    let mut files = Files::new(folder, &output.place, stream, targets);
     reporter.finish(views, &mut files).map_err(|e| RunError::reporter(name, &e))?;
     Ok(files.main_path().map(PathBuf::from))
 }

@@ -109,7 +109,7 @@ fn watch(
     told: &Receiver<Told>,
 ) -> iodyno_plugin::Result<()> {
     let mut stdout = std::io::stdout();
-    let mut files = Files::new(folder, &output.place, &mut stdout, targets);
+    let mut files = Files::new(Some(folder), &output.place, &mut stdout, targets);
     for next in told {
         match next {
             Told::Event(bytes) => reporter.event(&bytes, &mut files)?,

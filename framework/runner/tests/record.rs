@@ -233,7 +233,7 @@ fn reports_come_from_the_record_alone() {
     let made = |name: &str| -> Vec<(PathBuf, Vec<u8>)> {
         let runs = [load(&folder).unwrap()];
         let outputs = [OutputRequest { reporter: name.to_owned(), place: Place::RunFolder }];
-        let reported = report(&runs, &outputs, &bench.registry, &mut Vec::new());
+        let reported = report(&runs, &outputs, &bench.registry, &mut Vec::new(), &mut Vec::new());
         assert!(reported.failures.is_empty(), "{:?}", reported.failures);
         reported.files.into_iter().map(|(_, path)| (path.clone(), fs::read(path).unwrap())).collect()
     };
@@ -244,7 +244,8 @@ fn reports_come_from_the_record_alone() {
     }
     let runs = [load(&folder).unwrap()];
     let unknown = [OutputRequest { reporter: "htm".to_owned(), place: Place::Stdout }];
-    let message = report(&runs, &unknown, &bench.registry, &mut Vec::new()).failures[0].to_string();
+    let message =
+        report(&runs, &unknown, &bench.registry, &mut Vec::new(), &mut Vec::new()).failures[0].to_string();
     assert!(message.contains("no reporter is called `htm`; there are console, csv, html"), "{message}");
 }
 

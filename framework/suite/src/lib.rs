@@ -9,8 +9,8 @@
 //! plan      with the facts about the target: regions, bounds, steps   plan.rs
 //! ```
 //!
-//! A caller asks [`targets`] what to look at, finds that out, and calls [`plan`]. While running it asks [`next`]
-//! for the steps of an item, and [`evaluate`] whether its expectations hold.
+//! A caller asks [`targets()`] what to look at, finds that out, and calls [`plan()`]. While running it asks [`next`]
+//! for the steps of an item, and [`evaluate()`] whether its expectations hold.
 //!
 //! Whatever a user can get wrong is told by [`Diagnostics`], all of it together, each with its place, the value,
 //! the limit and what to type instead. Once a plan exists, a step cannot fail on configuration.

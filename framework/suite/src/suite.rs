@@ -11,8 +11,8 @@ use crate::tree::{self, Node, Raw, Table};
 /// The version of the suite format that is read.
 const SCHEMA: i64 = 1;
 
-/// A suite file that is TOML and of a version that is known. What it says is checked by [`crate::targets`],
-/// [`crate::plan`] and [`check`].
+/// A suite file that is TOML and of a version that is known. What it says is checked by [`crate::targets()`],
+/// [`crate::plan()`] and [`check`].
 #[derive(Clone, Debug)]
 pub struct Suite {
     file_name: String,
@@ -99,7 +99,7 @@ pub fn check(suite: &Suite, overrides: &Overrides, catalog: &dyn Catalog) -> Res
     found.map_or(Ok(()), Err)
 }
 
-/// Every value that holds and who says so. Empty when something is wrong with the suite: [`crate::plan`] tells.
+/// Every value that holds and who says so. Empty when something is wrong with the suite: [`crate::plan()`] tells.
 pub fn sources(suite: &Suite, overrides: &Overrides, catalog: &dyn Catalog) -> Vec<Sourced> {
     draft(suite, overrides, catalog).map(|draft| draft.sources).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! The reporter `html`: one page from the record of one or more runs. The file needs nothing else: style, script
 //! and data are inside, nothing is loaded from anywhere. Tables and bars are plain HTML; the script adds charts.
 //!
-//! Everything that comes from the record goes through [`escape::Html`], which takes markup as constants only.
+//! Everything that comes from the record goes through `escape::Html`, which takes markup as constants only.
 
 mod bars;
 mod charts;

@@ -28,7 +28,7 @@ fn a_document_on_stdout_is_alone_there() {
     let ended = folder.run("run simulated.toml -o json=-");
     let document: ResultsFile = serde_json::from_str(&ended.exits(0).out).unwrap();
     assert_eq!((document.schema.as_str(), document.schema_version), (ResultsFile::SCHEMA, SCHEMA_VERSION));
-    ended.says("PASS mixed");
+    ended.says("PASS mixed").says("IN FLIGHT").says("1 test: 1 passed");
     fs::write(folder.path("x.json"), &ended.out).unwrap();
     schema::must_fit(&folder.path("x.json"));
 
@@ -45,6 +45,9 @@ fn a_document_on_stdout_is_alone_there() {
     assert!(columns > 10 && header.contains("_ns") && ended.lines().len() > 2, "{ended}");
     assert!(ended.lines().iter().all(|line| line.split(',').count() >= columns));
     assert!(folder.path("x.html").exists());
+    // Its other file is not dropped into the current folder.
+    let rows = folder.runs().iter().filter(|run| run.join("report/csv/rows.csv").exists()).count();
+    assert!(rows == 1 && !folder.path("rows.csv").exists());
 }
 
 #[test]
@@ -56,7 +59,7 @@ fn results_are_shown_even_where_files_are_asked_for() {
     for file in ["json a.json", "csv a.csv", "html a.html"] {
         ended.says(file);
     }
-    for file in ["a.json", "a.csv", "a.html", "a.ndjson"] {
+    for file in ["a.json", "a.csv", "a-rows.csv", "a.html", "a.ndjson"] {
         assert!(fs::metadata(folder.path(file)).unwrap().len() > 100, "{file}");
     }
     assert!(!folder.only_run().join("report").exists(), "what was named elsewhere is not there");
