@@ -13,7 +13,7 @@ pub(crate) enum Exit {
     Unexpected = 1,
     /// The command line or the suite is wrong.
     Usage = 2,
-    /// A target, a folder or the machine cannot be used; nothing was written to the target.
+    /// A target, a folder or the machine cannot be used.
     Unusable = 3,
     /// Nothing was there to run.
     NothingRun = 4,

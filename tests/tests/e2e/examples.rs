@@ -21,6 +21,19 @@ fn run(folder: &Folder, name: &str, line: &str) -> Ended {
 const SHORT: &str = "--size 64MiB --set defaults.phases.warmup=50ms --set defaults.phases.measure=200ms";
 
 #[test]
+fn the_suite_in_the_readme_is_valid() {
+    let readme = fs::read_to_string(example("../README.md")).unwrap();
+    let block = readme.lines().skip_while(|line| *line != "    schema = 1");
+    let suite: Vec<&str> =
+        block.take_while(|l| l.is_empty() || l.starts_with("    ")).map(str::trim_start).collect();
+    let folder = Folder::new();
+    folder.file("readers.toml", &suite.join("\n"));
+    folder.run("check readers.toml").exits(0);
+    let line = "run readers.toml --set test.4k-random-read.load.outstanding=1 --dry-run";
+    folder.run(line).exits(0).prints("4k-random-read").prints("outstanding 1").prints("expects errors == 0");
+}
+
+#[test]
 fn quick_ends_by_naming_its_html_report() {
     let folder = Folder::new();
     let ended = run(&folder, "quick.toml", SHORT);

@@ -38,7 +38,9 @@ fn running(folder: &Folder, line: &str, file: &str, text: &str) -> Running {
 
 #[test]
 fn one_signal_stops_it_and_keeps_everything() {
-    for (signal, backend) in [(Signal::INT, "io_uring"), (Signal::INT, "sync"), (Signal::TERM, "auto")] {
+    for (signal, backend) in
+        [(Signal::INT, "io_uring"), (Signal::INT, "sync"), (Signal::TERM, "auto"), (Signal::HUP, "auto")]
+    {
         let folder = folder();
         long(&folder);
         let line = format!("{LONG} --size 4MiB --set defaults.backend={backend}");

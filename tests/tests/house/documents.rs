@@ -46,6 +46,39 @@ fn two_commands_set_everything_up() {
     assert_eq!(commands_below(&readme.text, "## Set-up"), commands);
 }
 
+/// The numbers that the enum of exit codes gives out.
+fn exit_codes(source: &str) -> Vec<&str> {
+    let variants =
+        source.lines().skip_while(|line| !line.contains("enum Exit")).take_while(|line| *line != "}");
+    variants
+        .filter_map(|line| line.trim().strip_suffix(',')?.split_once(" = ").map(|(_, code)| code))
+        .collect()
+}
+
+#[test]
+fn every_exit_code_is_documented() {
+    let text = |path: &str| &tree::files().iter().find(|file| file.path == path).expect("is there").text;
+    assert_eq!(
+        exit_codes("x = 1,\nenum Exit {\n    /// a = b\n    A = 0,\n    B = 7,\n}\n C = 2,"),
+        ["0", "7"]
+    );
+    let codes = exit_codes(text("framework/cli/src/exit.rs"));
+    assert!(codes.len() > 5 && codes.contains(&"130"), "{codes:?}");
+    let table: Vec<&str> = text("README.md")
+        .lines()
+        .filter_map(|l| l.strip_prefix("| ")?.split_once(" |"))
+        .map(|row| row.0)
+        .collect();
+    let (_, help) = text("docs/command-line.md").split_once("Exit codes:").expect("help tells them");
+    for code in codes {
+        assert!(table.contains(&code), "README.md does not tell what exit code {code} means");
+        assert!(
+            help.split("## ").next().is_some_and(|help| help.contains(&format!("{code} "))),
+            "help: {code}"
+        );
+    }
+}
+
 /// Examples that no test of the binary names.
 fn never_run<'a>(examples: &[&'a str], tests: &[&File]) -> Vec<&'a str> {
     let named = |example: &str| tests.iter().any(|file| file.text.contains(&format!("{example}\"")));
