@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use iodyno_record::{
     ExpectResult, HostFacts, ItemKind, Metric, MetricKind, NoteLevel, Outcome, PlanTarget, Results, Stamps,
-    StepRecord, units,
+    StepRecord, TargetKind, units,
 };
 
 use crate::layout::{Side, columns, paragraph};
@@ -82,8 +82,13 @@ fn backend(results: &Results) -> String {
     distinct(steps(results).map(|step| {
         let (used, asked) = (&step.result.backend.plugin, &step.spec.backend.plugin);
         let by = if used == asked { String::new() } else { format!(" (asked for: {asked})") };
-        let cache = if step.spec.direct { "direct I/O" } else { "through the page cache" };
-        format!("{used}{by}, {cache}")
+        let stored = matches!(step.spec.target.kind, TargetKind::File | TargetKind::Block);
+        let cache = match step.spec.direct {
+            _ if !stored => "",
+            true => ", direct I/O",
+            false => ", through the page cache",
+        };
+        format!("{used}{by}{cache}")
     }))
 }
 
