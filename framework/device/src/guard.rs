@@ -248,7 +248,7 @@ fn examine(
         }
         "--allow-destroy"
     };
-    match usage::uses(root, identity) {
+    match uses(root, identity) {
         Ok(uses) => reasons.extend(uses),
         Err(e) => reasons.push(Refusal::unknown("how it is used", e)),
     }
@@ -323,6 +323,16 @@ fn open_elsewhere(root: &SysRoot, identity: Identity, fd: BorrowedFd<'_>) -> Opt
     shared.then(|| Refusal::new("in_use", "the kernel or another user's process has it open: end that first"))
 }
 
+/// How an object is used. Loop devices of others may come or go while they are looked at, so what could not be
+/// found out is looked for again.
+fn uses(root: &SysRoot, identity: Identity) -> io::Result<Vec<Refusal>> {
+    let seen = patiently(|| match usage::uses(root, identity) {
+        Ok(uses) if uses.iter().all(|u| u.code != "unknown") => Ok(uses),
+        unclear => Err(unclear),
+    });
+    seen.map_or_else(|unclear| unclear, Ok)
+}
+
 /// Tries again for a tenth of a second: a process that is just being started holds copies of our descriptors.
 pub(crate) fn patiently<T, E>(mut attempt: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     for _ in 0..5 {
@@ -360,7 +370,7 @@ fn add_flags(fd: &OwnedFd, flags: OFlags) -> rustix::io::Result<()> {
 }
 
 fn use_note(root: &SysRoot, facts: &DeviceFacts) -> Option<Note> {
-    let uses = match usage::uses(root, probe::identity(facts)?) {
+    let uses = match uses(root, probe::identity(facts)?) {
         Ok(uses) if uses.is_empty() => return None,
         Ok(uses) => uses,
         Err(e) => vec![Refusal::unknown("how it is used", e)],
