@@ -86,7 +86,7 @@ fn the_kernel_counts_the_same_bytes() {
             [test.workload]
             plugin     = "synthetic"
             pattern    = "{pattern}"
-            mix        = {{ read = 50, write = 48, flush = 2 }}
+            mix        = {{ read = 45, write = 45, flush = 10 }}
             block_size = [ {{ size = "512", weight = 1 }}, {{ size = "4k", weight = 2 }}, {{ size = "68k", weight = 1 }} ]
             "#
         );
