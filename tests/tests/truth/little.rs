@@ -44,6 +44,7 @@ fn holds(record: &Record, step: &Step) -> bool {
         depth.asked,
         step.completed(None),
     );
+    assert!(step.result.streams.iter().all(|stream| stream.zero_reads == 0), "the file was filled");
     assert!(tail <= u64::from(depth.asked), "no more is in the tail than was in flight");
     let asked = f64::from(depth.asked);
     let equal = within(SHARE, product, depth.mean) && within(SHARE, depth.mean, asked);
