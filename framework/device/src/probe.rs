@@ -243,30 +243,8 @@ fn chosen(all: &str) -> String {
 }
 
 fn bare(label: &str, path: &Path) -> DeviceFacts {
-    DeviceFacts {
-        label: label.to_owned(),
-        kind: TargetKind::File,
-        path: path.to_str().map(str::to_owned),
-        size_bytes: 0,
-        granule_bytes: CAREFUL_GRANULE_BYTES,
-        logical_block_bytes: None,
-        physical_block_bytes: None,
-        device: None,
-        block_device: None,
-        inode: None,
-        model: None,
-        serial: None,
-        firmware: None,
-        wwn: None,
-        scheduler: None,
-        rotational: None,
-        write_cache: None,
-        nr_requests: None,
-        max_request_bytes: None,
-        filesystem: None,
-        mount_point: None,
-        numa_node: None,
-    }
+    let path = path.to_str().map(str::to_owned);
+    DeviceFacts::bare(label, TargetKind::File, path, 0, CAREFUL_GRANULE_BYTES)
 }
 
 /// Which object the facts tell of.

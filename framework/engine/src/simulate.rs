@@ -8,7 +8,7 @@ use iodyno_plugin::Completion;
 
 use crate::lane::Supply;
 use crate::shared::Fault;
-use crate::worker::{Driver, Left, NO_REQUESTS, failure};
+use crate::worker::{Driver, Left, NO_REQUESTS, record};
 
 /// So many I/O may take no time before the step is given up: it would never end.
 const TIMELESS_MAX: u64 = 10_000_000;
@@ -143,16 +143,7 @@ impl Pending {
         {
             self.order.pop();
             let (done, slot) = (&self.told[slot as usize], queue.end(slot));
-            match failure(slot, done) {
-                0 => {
-                    recorder.good(slot, finish_ns, done.bytes);
-                    errors.in_a_row = 0;
-                }
-                errno => {
-                    recorder.failed(slot, finish_ns, errno);
-                    errors.count(slot, finish_ns, errno)?;
-                }
-            }
+            record(recorder, errors, slot, done, finish_ns)?;
             lanes.over::<true>(slot, done, finish_ns);
             ended += 1;
         }

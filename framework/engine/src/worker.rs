@@ -31,8 +31,33 @@ const NOTHING_MOVED: i32 = 61;
 /// The errno of a completion, 0 for a good one. One that moved nothing though it should have is none: it came
 /// from behind the end of a target that has become shorter.
 #[inline(always)]
-pub(crate) fn failure(slot: &Slot, done: &Completion) -> i32 {
+fn failure(slot: &Slot, done: &Completion) -> i32 {
     if done.errno == 0 && done.bytes == 0 && slot.len > 0 { NOTHING_MOVED } else { done.errno }
+}
+
+/// Counts a completion where it belongs.
+///
+/// # Errors
+/// When its errno cannot be true.
+#[inline(always)]
+pub(crate) fn record(
+    recorder: &mut Recorder<'_>,
+    errors: &mut ErrorRow<'_>,
+    slot: &Slot,
+    done: &Completion,
+    end_ns: u64,
+) -> Result<(), String> {
+    match failure(slot, done) {
+        0 => {
+            recorder.good(slot, end_ns, done.bytes);
+            errors.in_a_row = 0;
+            Ok(())
+        }
+        errno => {
+            recorder.failed(slot, end_ns, errno);
+            errors.count(slot, end_ns, errno)
+        }
+    }
 }
 
 /// Everything that a worker drives.
@@ -156,16 +181,7 @@ impl Driver<'_> {
             if zeroes {
                 recorder.read_zeroes(slot);
             }
-            match failure(slot, done) {
-                0 => {
-                    recorder.good(slot, end_ns, done.bytes);
-                    errors.in_a_row = 0;
-                }
-                errno => {
-                    recorder.failed(slot, end_ns, errno);
-                    errors.count(slot, end_ns, errno)?;
-                }
-            }
+            record(recorder, errors, slot, done, end_ns)?;
             lanes.over::<FEEDBACK>(slot, done, end_ns);
         }
         if turned.completed > 0 {

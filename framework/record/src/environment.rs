@@ -104,6 +104,42 @@ pub struct DeviceFacts {
     pub numa_node: Option<i32>,
 }
 
+impl DeviceFacts {
+    /// Facts of which no more is known than these.
+    pub fn bare(
+        label: &str,
+        kind: TargetKind,
+        path: Option<String>,
+        size_bytes: u64,
+        granule_bytes: u32,
+    ) -> Self {
+        DeviceFacts {
+            label: label.to_owned(),
+            kind,
+            path,
+            size_bytes,
+            granule_bytes,
+            logical_block_bytes: None,
+            physical_block_bytes: None,
+            device: None,
+            block_device: None,
+            inode: None,
+            model: None,
+            serial: None,
+            firmware: None,
+            wwn: None,
+            scheduler: None,
+            rotational: None,
+            write_cache: None,
+            nr_requests: None,
+            max_request_bytes: None,
+            filesystem: None,
+            mount_point: None,
+            numa_node: None,
+        }
+    }
+}
+
 /// A plugin that could be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PluginFact {

@@ -55,7 +55,7 @@ pub struct HdrLog;
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HdrLogEntry {
-    /// What it counts: `item/step/kind/stream/operation`, with commas and spaces replaced.
+    /// What it counts: `item/step/kind/stream/operation/side`, with commas and spaces replaced.
     pub tag: String,
     /// Start of the window, ns since the run's start.
     pub start_ns: u64,

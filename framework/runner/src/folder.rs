@@ -171,7 +171,7 @@ impl RunFolder {
     }
 }
 
-/// Names a histogram of the log: `item/step/kind/window/stream/operation/side`.
+/// Names a histogram of the log: `item/step/kind/stream/operation/side`.
 pub(crate) fn histogram_tag(spec: &StepSpec, row: &Row, side: &str) -> String {
     let stream = spec.streams.get(row.stream as usize).map_or("?", |s| s.name.as_str());
     let kind = match row.kind {

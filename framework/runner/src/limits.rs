@@ -1,7 +1,7 @@
 //! What a step asks of the machine, before it is asked.
 
 use iodyno_engine::Parts;
-use iodyno_record::{StepSpec, units};
+use iodyno_record::{HostFacts, StepSpec, units};
 
 use crate::error::RunError;
 
@@ -13,7 +13,7 @@ const MEMORY_SHARE: f64 = 0.75;
 
 /// Refuses a step for which the machine has too little memory or too few threads: running out of either would
 /// end the process, and perhaps others.
-pub(crate) fn check_limits(spec: &StepSpec, parts: &Parts) -> Result<(), RunError> {
+pub(crate) fn check_limits(spec: &StepSpec, parts: &Parts, host: &HostFacts) -> Result<(), RunError> {
     let info = parts.target.info();
     if info.simulated {
         return Ok(());
@@ -32,7 +32,7 @@ pub(crate) fn check_limits(spec: &StepSpec, parts: &Parts) -> Result<(), RunErro
             u64::from(stream.load.outstanding) * u64::from(workload.info().max_len)
         };
     let needed: u64 = spec.streams.iter().zip(&parts.workloads).map(buffers).sum();
-    let Some(memory) = iodyno_device::host_facts().memory_bytes else { return Ok(()) };
+    let Some(memory) = host.memory_bytes else { return Ok(()) };
     if needed as f64 > memory as f64 * MEMORY_SHARE {
         let (name, needed, memory) = (&spec.name, units::amount(needed as f64), units::amount(memory as f64));
         return Err(RunError::Target(format!(

@@ -60,9 +60,10 @@ pub fn run<'a>(
 ) -> Result<Finished, RunError> {
     let _span = info_span!("plan", suite = %request.plan.suite).entered();
     let targets = open_targets(request.plan, request.grants)?;
+    let host = iodyno_device::host_facts();
     for item in request.plan.items.iter().filter(|i| i.not_run.is_none() && !i.step.streams.is_empty()) {
         let opened = open(&item.step, targets.of(item), request.registry)?;
-        check_limits(&item.step, &opened.parts)?;
+        check_limits(&item.step, &opened.parts, &host)?;
         iodyno_engine::check_step(&item.step, &opened.parts)
             .map_err(|reason| RunError::Target(format!("`{}` cannot be run: {reason}", item.name)))?;
     }
@@ -76,7 +77,7 @@ pub fn run<'a>(
     };
     let environment = Environment {
         iodyno_version: env!("CARGO_PKG_VERSION").to_owned(),
-        host: iodyno_device::host_facts(),
+        host,
         devices: request.plan.targets.iter().map(|t| t.facts.clone()).collect(),
         plugins: request.registry.facts(),
     };

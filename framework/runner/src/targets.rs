@@ -117,30 +117,8 @@ pub fn scratch_notes(requests: &[TargetRequest]) -> Vec<Note> {
 }
 
 fn bare_facts(label: &str, kind: TargetKind, path: Option<&Path>, size_bytes: u64) -> DeviceFacts {
-    DeviceFacts {
-        label: label.to_owned(),
-        kind,
-        path: path.map(|p| std::path::absolute(p).unwrap_or(p.to_owned()).display().to_string()),
-        size_bytes,
-        granule_bytes: VIRTUAL_GRANULE,
-        logical_block_bytes: None,
-        physical_block_bytes: None,
-        device: None,
-        block_device: None,
-        inode: None,
-        model: None,
-        serial: None,
-        firmware: None,
-        wwn: None,
-        scheduler: None,
-        rotational: None,
-        write_cache: None,
-        nr_requests: None,
-        max_request_bytes: None,
-        filesystem: None,
-        mount_point: None,
-        numa_node: None,
-    }
+    let path = path.map(|p| std::path::absolute(p).unwrap_or(p.to_owned()).display().to_string());
+    DeviceFacts::bare(label, kind, path, size_bytes, VIRTUAL_GRANULE)
 }
 
 /// The targets of a plan, open for as long as it runs.

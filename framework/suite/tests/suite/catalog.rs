@@ -144,28 +144,17 @@ impl Backend for Nowhere {
 /// A target of so many bytes with blocks of 4 KiB.
 pub(crate) fn facts(size_bytes: u64) -> TargetFacts {
     let facts = DeviceFacts {
-        label: "scratch".to_owned(),
-        kind: TargetKind::File,
-        path: Some("/tmp/scratch.dat".to_owned()),
-        size_bytes,
-        granule_bytes: 4096,
         logical_block_bytes: Some(4096),
         physical_block_bytes: Some(4096),
-        device: None,
-        block_device: None,
         inode: Some(7),
-        model: None,
         serial: Some("S1".to_owned()),
-        firmware: None,
-        wwn: None,
-        scheduler: None,
-        rotational: None,
-        write_cache: None,
-        nr_requests: None,
-        max_request_bytes: None,
-        filesystem: None,
-        mount_point: None,
-        numa_node: None,
+        ..DeviceFacts::bare(
+            "scratch",
+            TargetKind::File,
+            Some("/tmp/scratch.dat".to_owned()),
+            size_bytes,
+            4096,
+        )
     };
     TargetFacts { facts, filled: false }
 }
