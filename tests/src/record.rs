@@ -40,6 +40,24 @@ impl Step {
         sum / (count as f64).max(1.0)
     }
 
+    /// Good I/O of all operations per second of the window.
+    ///
+    /// # Panics
+    /// When the window has no length.
+    #[track_caller]
+    pub fn iops(&self) -> f64 {
+        self.result.iops(None).expect("the window has a length")
+    }
+
+    /// Outstanding I/O over the window, averaged over time.
+    ///
+    /// # Panics
+    /// When the window has no length.
+    #[track_caller]
+    pub fn in_flight_mean(&self) -> f64 {
+        self.result.depth.mean.expect("the window has a length")
+    }
+
     /// Good I/O of an operation, or of all.
     pub fn completed(&self, op: Option<Op>) -> u64 {
         self.result.ops(op).map(|op| op.completed).sum()
@@ -156,7 +174,7 @@ impl Record {
 
     fn check(&self, step: &Step, histograms: &[Histogram], faults: &mut Faults) {
         let Step { spec, result } = step;
-        let per_s = |sum: f64| if result.window_ns == 0 { 0.0 } else { sum * 1e9 / result.window_ns as f64 };
+        let per_s = |sum: f64| (result.window_ns > 0).then(|| sum * 1e9 / result.window_ns as f64);
         for (index, stream) in result.streams.iter().enumerate() {
             for op in &stream.ops {
                 let name = format!("{} {} {}", spec.name, stream.name, op.op.name());
@@ -181,13 +199,14 @@ impl Record {
                 for row in rows.iter().filter(|row| row.kind == RowKind::Measure) {
                     faults.equal(row, "the last window ended", at, row.start_ns);
                     at = row.end_ns;
-                    in_flight += row.in_flight_mean * row.seconds();
+                    in_flight += row.in_flight_mean.unwrap_or(0.0) * row.seconds();
                 }
                 faults.equal(&name, "end of the measure", at, result.warmup_ns + result.window_ns);
                 faults.near(&name, "in flight", stream.in_flight_mean, per_s(in_flight), ROUNDING);
             }
         }
-        let of_streams = result.streams.iter().map(|stream| stream.in_flight_mean).sum();
+        let of_streams =
+            result.streams.iter().filter_map(|stream| stream.in_flight_mean).reduce(|sum, more| sum + more);
         faults.near(&spec.name, "depth", result.depth.mean, of_streams, ROUNDING);
         let of_workers: u64 = result.workers.iter().map(|worker| worker.completed).sum();
         faults.equal(&spec.name, "workers", of_workers, step.completed(None) + result.errors(None));
@@ -206,8 +225,16 @@ impl Faults {
         }
     }
 
-    fn near(&mut self, place: impl Debug, what: &str, a: f64, b: f64, share: f64) {
-        let near = (a - b).abs() <= share * a.abs().max(b.abs());
+    fn near(
+        &mut self,
+        place: impl Debug,
+        what: &str,
+        a: impl Into<Option<f64>>,
+        b: impl Into<Option<f64>>,
+        share: f64,
+    ) {
+        let (a, b) = (a.into(), b.into());
+        let near = a.zip(b).is_some_and(|(a, b)| (a - b).abs() <= share * a.abs().max(b.abs()));
         self.equal(place, what, if near { b } else { a }, b);
     }
 }

@@ -220,7 +220,8 @@ fn figures(result: &StepResult) -> String {
     let slowest =
         result.ops(None).filter_map(|o| o.service.as_ref()?.percentile(99.0)).map(|p| p.value_ns).max();
     let p99 = slowest.map(|ns| format!("  p99 {}", latency(ns as f64))).unwrap_or_default();
-    format!("  {} IOPS  {}{p99}", count(result.iops(None)), bandwidth(result.bandwidth_bytes_per_s(None)))
+    let rates = result.iops(None).zip(result.bandwidth_bytes_per_s(None));
+    rates.map_or(p99.clone(), |(iops, rate)| format!("  {} IOPS  {}{p99}", count(iops), bandwidth(rate)))
 }
 
 /// The last window in a few words.

@@ -29,9 +29,9 @@ pub(crate) struct Totals {
     pub(crate) by_worker: Vec<u64>,
     /// Windows that are longer than an interval because a worker had none left.
     pub(crate) stretched: u64,
-    /// Turns that gave several completions, in the measure and its tail, and how long they took.
-    pub(crate) shared_turns: u64,
-    pub(crate) shared_turns_ns: u64,
+    /// Turns of the measure and its tail whose completions may be stamped late, and by how much at most, together.
+    pub(crate) blind_turns: u64,
+    pub(crate) blind_ns: u64,
 }
 
 /// Collects for one step.
@@ -76,8 +76,8 @@ impl<'a> Collector<'a> {
             warmup_errors: 0,
             by_worker: vec![0; workers],
             stretched: 0,
-            shared_turns: 0,
-            shared_turns_ns: 0,
+            blind_turns: 0,
+            blind_ns: 0,
         };
         let next_progress_ns = monotonic_ns() + PROGRESS_EVERY_NS;
         let book = Book { spec, layout, messages, totals };
@@ -109,8 +109,8 @@ impl<'a> Collector<'a> {
         if matches!(interval.kind, RowKind::Measure | RowKind::Tail) {
             let done = interval.tallies().map(|t| t.completed + t.errors.total()).sum::<u64>();
             book.totals.by_worker[worker] += done;
-            book.totals.shared_turns += interval.shared_turns;
-            book.totals.shared_turns_ns += interval.shared_turns_ns;
+            book.totals.blind_turns += interval.blind_turns;
+            book.totals.blind_ns += interval.blind_ns;
         }
         match interval.kind {
             RowKind::WarmupTail => warmup_tail.finish(worker),
@@ -165,7 +165,7 @@ impl Book<'_> {
         let length_ns = (end_ns - start_ns) as f64;
         let mean = |stream| {
             let sum = self.layout.of_stream(stream).map(|cell| in_flight_ns[cell]).sum::<u128>();
-            if length_ns > 0.0 { sum as f64 / length_ns } else { 0.0 }
+            (length_ns > 0.0).then(|| sum as f64 / length_ns)
         };
         let mut rows = Vec::with_capacity(cells.len());
         for ((stream, op), (tally, service)) in self.layout.cells.iter().zip(&cells) {

@@ -102,9 +102,9 @@ pub(crate) struct Interval {
     pub(crate) quiet: u64,
     /// Completions of turns, good and bad.
     pub(crate) turned: u64,
-    /// Turns that gave several completions, and how long they took.
-    pub(crate) shared_turns: u64,
-    pub(crate) shared_turns_ns: u64,
+    /// Turns whose completions may be stamped late, and by how much at most, together.
+    pub(crate) blind_turns: u64,
+    pub(crate) blind_ns: u64,
     pub(crate) cells: Vec<Cell>,
     /// [`SLOTS`] counters for each cell.
     counts: Counts,
@@ -122,8 +122,8 @@ impl Interval {
             end_ns: 0,
             quiet: 0,
             turned: 0,
-            shared_turns: 0,
-            shared_turns_ns: 0,
+            blind_turns: 0,
+            blind_ns: 0,
             cells: vec![EMPTY; cells],
             counts: Counts::new(cells * SLOTS)?,
         })
@@ -184,7 +184,7 @@ impl Interval {
             }
             *cell = EMPTY;
         }
-        (self.quiet, self.turned, self.shared_turns, self.shared_turns_ns) = (0, 0, 0, 0);
+        (self.quiet, self.turned, self.blind_turns, self.blind_ns) = (0, 0, 0, 0);
     }
 }
 

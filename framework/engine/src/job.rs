@@ -28,13 +28,15 @@ pub(crate) struct Job<'a> {
 }
 
 /// What a worker tells at its end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct WorkerEnd {
     pub(crate) cpu: CpuSpan,
     pub(crate) helper_ns: u64,
     pub(crate) in_flight_max: u32,
     /// It stopped before its workloads were done.
     pub(crate) stopped: bool,
+    /// When the workload of each of its lanes was done, by stream.
+    pub(crate) done_ns: Vec<(usize, Option<u64>)>,
 }
 
 impl WorkerEnd {
@@ -44,6 +46,7 @@ impl WorkerEnd {
         helper_ns: 0,
         in_flight_max: 0,
         stopped: true,
+        done_ns: Vec::new(),
     };
 }
 
@@ -114,13 +117,14 @@ impl Job<'_> {
             driver.queue.distrust();
             self.shared.fail(now_ns, Fault::Failed(reason));
         }
+        let done_ns = driver.lanes.done_ns().collect();
         let report = driver.recorder.finish(failed.then_some(now_ns));
         if let Err(reason) = guarded(|| drop((driver.queue, driver.lanes))) {
             self.shared
                 .fail(now_ns, Fault::Failed(format!("a plugin panicked while it was closed: {reason}")));
         }
         let stopped = !matches!(left, Ok(Ok(Left::Done)));
-        WorkerEnd { cpu: report.cpu, helper_ns: 0, in_flight_max: report.in_flight_max, stopped }
+        WorkerEnd { cpu: report.cpu, helper_ns: 0, in_flight_max: report.in_flight_max, stopped, done_ns }
     }
 
     fn panicked(&self, driver: &Driver<'_>, panic: &(dyn Any + Send)) -> String {

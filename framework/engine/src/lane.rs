@@ -11,6 +11,7 @@ use crate::layout::Share;
 use crate::memory::BufferShape;
 use crate::payload::Payload;
 use crate::queue::{Io, Slot, SlotQueue, Tag};
+use crate::worker::failure;
 
 /// Most requests of one turn. All of them share its stamps, so more would blur them, and fewer would cost more
 /// calls: a call takes about as long as ten requests.
@@ -20,6 +21,7 @@ const BATCH: usize = 32;
 const DRAW_PART: u64 = u64::MAX;
 
 struct Lane {
+    stream: usize,
     generator: Box<dyn Stream>,
     title: String,
     admission: Admission,
@@ -27,6 +29,8 @@ struct Lane {
     fill: Fill,
     wants_completions: bool,
     more: More,
+    /// When the generator was done, ns since the step's start.
+    done_ns: Option<u64>,
     seq: u64,
     /// Requests that came from the generator, `next..ready` of them not used yet. Only within a call.
     requests: Vec<Request>,
@@ -64,6 +68,7 @@ impl Lane {
             granule: Multiple::of(u64::from(granule)),
         };
         Ok(Lane {
+            stream,
             generator,
             title: facts.title.clone(),
             admission,
@@ -71,6 +76,7 @@ impl Lane {
             fill: plan.fill,
             wants_completions: facts.info.wants_completions,
             more: More::More,
+            done_ns: None,
             seq: 0,
             requests: vec![Request::default(); BATCH.min(outstanding)],
             next: 0,
@@ -81,7 +87,7 @@ impl Lane {
     }
 
     /// Asks the generator for `n` requests at most.
-    fn ask(&mut self, n: usize) -> Result<(), String> {
+    fn ask(&mut self, n: usize, now_ns: u64) -> Result<(), String> {
         (self.next, self.ready) = (0, 0);
         if n == 0 || self.more != More::More {
             return Ok(());
@@ -91,6 +97,9 @@ impl Lane {
             return Err(format!("gave {} requests, asked for {n}", filled.n));
         }
         (self.ready, self.more) = (filled.n, filled.more);
+        if self.more == More::Done {
+            self.done_ns = Some(now_ns);
+        }
         let outstanding = self.seq + filled.n as u64 - self.told;
         if self.more == More::Blocked && !(self.wants_completions && outstanding > 0) {
             return Err("is blocked, but no completion will come that it waits for".to_owned());
@@ -113,52 +122,72 @@ impl Lane {
 }
 
 /// Which lane comes next where several share a pool: drawn by weight, once for each request. A pick that its
-/// lane cannot serve yet waits, so that the order of the streams depends on the seed alone.
+/// lane cannot serve yet waits, and one whose lane is done goes to another: so the order of the streams depends
+/// on the seed alone, not on how many requests a turn took.
 struct Draw {
     random: Random,
     weights: Vec<f64>,
     /// Highest random number of each lane.
     limits: Vec<u64>,
-    picks: Vec<u16>,
+    /// Lanes that are done.
+    done: Vec<bool>,
+    picks: Vec<Pick>,
+}
+
+#[derive(Clone, Copy)]
+struct Pick {
+    number: u64,
+    lane: usize,
 }
 
 impl Draw {
     fn new(seed: u64, weights: Vec<f64>, outstanding: usize) -> Self {
-        let mut draw = Draw {
-            random: Random::new(seed),
-            limits: Vec::new(),
-            weights,
-            picks: Vec::with_capacity(outstanding),
-        };
-        draw.weigh();
-        draw
-    }
-
-    fn weigh(&mut self) {
-        let sum: f64 = self.weights.iter().sum();
-        let (mut below, weights) = (0.0, &self.weights);
-        self.limits.clear();
-        self.limits.extend(weights.iter().map(|weight| {
+        let sum: f64 = weights.iter().sum();
+        let mut below = 0.0;
+        let limit = |weight: &f64| {
             below += weight;
             // Saturates at the top, which the last lane with a weight must reach.
             if below >= sum { u64::MAX } else { (below / sum * 2_f64.powi(64)) as u64 }
-        }));
+        };
+        let (limits, done) = (weights.iter().map(limit).collect(), vec![false; weights.len()]);
+        Draw { random: Random::new(seed), weights, limits, done, picks: Vec::with_capacity(outstanding) }
     }
 
     fn leave_out(&mut self, lane: usize) {
-        self.weights[lane] = 0.0;
-        self.picks.retain(|pick| usize::from(*pick) != lane);
-        self.weigh();
+        if !std::mem::replace(&mut self.done[lane], true) {
+            let mut picks = std::mem::take(&mut self.picks);
+            picks.retain_mut(|pick| pick.lane != lane || self.give_away(pick));
+            self.picks = picks;
+        }
+    }
+
+    /// Gives a pick to a lane that is not done, by weight. Each lane's chance comes from the pick's number, as the
+    /// least of exponential times (one with rate `weight` each), so that it does not matter in which order lanes
+    /// were found to be done. `false` when no lane can take it.
+    #[cold]
+    fn give_away(&self, pick: &mut Pick) -> bool {
+        let number = pick.number;
+        let time = |lane: usize| Random::new(derive(number, lane as u64)).exponential() / self.weights[lane];
+        let open = (0..self.weights.len()).filter(|lane| self.can_serve(*lane));
+        let first = open.min_by(|a, b| time(*a).total_cmp(&time(*b)));
+        first.inspect(|lane| pick.lane = *lane).is_some()
+    }
+
+    fn can_serve(&self, lane: usize) -> bool {
+        !self.done[lane] && self.weights[lane] > 0.0
     }
 
     fn pick(&mut self, n: usize) {
-        if self.weights.iter().all(|w| *w == 0.0) {
+        if !(0..self.weights.len()).any(|lane| self.can_serve(lane)) {
             return;
         }
         while self.picks.len() < n {
             let number = self.random.bits();
             let lane = (0..self.limits.len()).find(|l| self.weights[*l] > 0.0 && number <= self.limits[*l]);
-            self.picks.push(lane.expect("the last limit is the highest number") as u16);
+            let mut pick = Pick { number, lane: lane.expect("the last limit is the highest number") };
+            if !self.done[pick.lane] || self.give_away(&mut pick) {
+                self.picks.push(pick);
+            }
         }
     }
 }
@@ -249,6 +278,11 @@ impl Lanes {
         self.pools.iter().flat_map(|p| &p.lanes).any(|l| l.wants_completions)
     }
 
+    /// When each lane's generator was done, by stream.
+    pub(crate) fn done_ns(&self) -> impl Iterator<Item = (usize, Option<u64>)> {
+        self.pools.iter().flat_map(|p| &p.lanes).map(|lane| (lane.stream, lane.done_ns))
+    }
+
     /// The cells in which I/O of these lanes is counted.
     pub(crate) fn cells(&self) -> Vec<u16> {
         let tags = self.pools.iter().flat_map(|p| &p.lanes).flat_map(|l| l.admission.tags);
@@ -268,13 +302,17 @@ impl Lanes {
         self.calling.map(|(pool, lane)| self.pools[pool].lanes[lane].title.as_str())
     }
 
-    /// Puts as many requests into the batch as there are free slots, up to the quota of each pool. With `WRITE`
-    /// false no lane writes.
+    /// Puts as many requests into the batch as there are free slots, up to the quota of each pool; `now_ns` is the
+    /// time. With `WRITE` false no lane writes.
     ///
     /// # Errors
     /// When a workload failed or broke its contract.
     #[inline]
-    pub(crate) fn fill<const WRITE: bool>(&mut self, queue: &mut SlotQueue) -> Result<Supply, String> {
+    pub(crate) fn fill<const WRITE: bool>(
+        &mut self,
+        queue: &mut SlotQueue,
+        now_ns: u64,
+    ) -> Result<Supply, String> {
         let mut supply = Supply::Done;
         for index in 0..self.pools.len() {
             let pool = &mut self.pools[index];
@@ -286,13 +324,13 @@ impl Lanes {
             }
             if let [lane] = &mut pool.lanes[..] {
                 self.calling = Some((index, 0));
-                lane.ask(n).map_err(|e| format!("{} {e}", lane.title))?;
+                lane.ask(n, now_ns).map_err(|e| format!("{} {e}", lane.title))?;
                 self.calling = None;
                 let left = before - lane.ready;
                 lane.admit::<WRITE>(pool.free[left..].iter().rev(), &mut self.payload, queue)?;
                 pool.free.truncate(left);
             } else {
-                self.fill_shared::<WRITE>(index, n, queue)?;
+                self.fill_shared::<WRITE>(index, n, queue, now_ns)?;
             }
             supply = supply.and(self.pools[index].supply(before));
         }
@@ -304,20 +342,21 @@ impl Lanes {
         index: usize,
         n: usize,
         queue: &mut SlotQueue,
+        now_ns: u64,
     ) -> Result<(), String> {
         let Pool { lanes, free, draw } = &mut self.pools[index];
         draw.pick(n);
         let n = n.min(draw.picks.len());
         for (number, lane) in lanes.iter_mut().enumerate() {
-            let wanted = draw.picks[..n].iter().filter(|pick| usize::from(**pick) == number).count();
+            let wanted = draw.picks[..n].iter().filter(|pick| pick.lane == number).count();
             self.calling = Some((index, number));
-            lane.ask(wanted).map_err(|e| format!("{} {e}", lane.title))?;
+            lane.ask(wanted, now_ns).map_err(|e| format!("{} {e}", lane.title))?;
             self.calling = None;
         }
         let mut waiting = 0;
         for at in 0..n {
             let pick = draw.picks[at];
-            let lane = &mut lanes[usize::from(pick)];
+            let lane = &mut lanes[pick.lane];
             if lane.next < lane.ready {
                 let slot = free.pop().expect("as many picks as are free");
                 lane.admit::<WRITE>([&slot].into_iter(), &mut self.payload, queue)?;
@@ -328,7 +367,7 @@ impl Lanes {
         }
         draw.picks.drain(waiting..n);
         for (number, lane) in lanes.iter().enumerate() {
-            if lane.more == More::Done && draw.weights[number] > 0.0 {
+            if lane.more == More::Done {
                 draw.leave_out(number);
             }
         }
@@ -343,13 +382,8 @@ impl Lanes {
         if FEEDBACK {
             let lane = &mut pool.lanes[usize::from(slot.tag.lane)];
             if lane.wants_completions {
-                let Completion { errno, bytes, .. } = *done;
-                lane.feedback.push(Feedback {
-                    seq: slot.seq,
-                    service_ns: end_ns - slot.start_ns,
-                    errno,
-                    bytes,
-                });
+                let (errno, service_ns) = (failure(slot, done), end_ns - slot.start_ns);
+                lane.feedback.push(Feedback { seq: slot.seq, service_ns, errno, bytes: done.bytes });
             }
         }
     }

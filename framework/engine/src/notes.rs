@@ -1,7 +1,7 @@
 //! Remarks on a result: what a reader must know before believing its numbers. Codes are fixed.
 
 use iodyno_plugin::{CompletionStyle, Op};
-use iodyno_record::{End, Fill, Note, NoteLevel, Stamps, StepResult, StepSpec, TargetKind};
+use iodyno_record::{End, Fill, Note, NoteLevel, Stamps, StepResult, StepSpec, StreamResult, TargetKind};
 
 use crate::collect::Totals;
 use crate::layout::Layout;
@@ -25,11 +25,11 @@ pub(crate) fn notes(spec: &StepSpec, layout: &Layout, totals: &Totals, result: &
         depth_not_reached(spec, layout, result),
         cpu_limited(layout, result),
         kernel_helpers(result),
-        shared_stamps(totals, result),
+        late_stamps(totals, result),
         ended_early(spec, result),
         long_rows(totals),
     ];
-    found.into_iter().flatten().collect()
+    found.into_iter().flatten().chain(streams_ended_early(result)).collect()
 }
 
 fn warning(code: &str, text: String) -> Note {
@@ -91,9 +91,9 @@ fn warmup_errors(totals: &Totals) -> Option<Note> {
 }
 
 fn depth_not_reached(spec: &StepSpec, layout: &Layout, result: &StepResult) -> Option<Note> {
-    let (asked, mean) = (result.depth.asked, result.depth.mean);
+    let (asked, mean) = (result.depth.asked, result.depth.mean?);
     let whole = spec.measure_ns.is_some_and(|asked_ns| result.window_ns >= asked_ns);
-    let bounded = whole && result.end == End::Completed && result.window_ns > 0;
+    let bounded = whole && result.end == End::Completed;
     let why = if layout.target.completion == CompletionStyle::Inline && !layout.target.simulated {
         "this target completes within the submitting call, so that no more is ever outstanding than one call takes"
     } else {
@@ -132,19 +132,19 @@ fn kernel_helpers(result: &StepResult) -> Option<Note> {
     (helper_ns > 0).then(|| warning("kernel_helpers", text()))
 }
 
-fn shared_stamps(totals: &Totals, result: &StepResult) -> Option<Note> {
+fn late_stamps(totals: &Totals, result: &StepResult) -> Option<Note> {
     let resolution_ns = result.timing.resolution_ns;
     let mean_ns =
         result.ops(None).filter_map(|op| op.service.as_ref().map(|s| s.mean_ns)).reduce(f64::min)?;
-    let shared = result.timing.stamps == Stamps::PerTurn && totals.shared_turns > 0;
+    let measured = result.timing.stamps == Stamps::PerTurn && totals.blind_turns > 0;
     let text = || {
         format!(
-            "a latency may be off by {}, which is much of it: all I/O of a call share its stamps; less \
-             outstanding per worker sharpens them",
+            "a latency may be off by {}, which is much of it: completions are seen when their worker has done with \
+             those before; less outstanding per worker sharpens them",
             iodyno_record::units::latency(resolution_ns)
         )
     };
-    (shared && resolution_ns > mean_ns * BLUR).then(|| warning("shared_stamps", text()))
+    (measured && resolution_ns > mean_ns * BLUR).then(|| warning("late_stamps", text()))
 }
 
 fn ended_early(spec: &StepSpec, result: &StepResult) -> Option<Note> {
@@ -156,12 +156,33 @@ fn ended_early(spec: &StepSpec, result: &StepResult) -> Option<Note> {
     early.then(|| info("ended_early", text()))
 }
 
+/// Streams that were done clearly before the window was over and before another one.
+fn streams_ended_early(result: &StepResult) -> impl Iterator<Item = Note> {
+    let window_ns = result.window_ns;
+    let ended_ns = move |stream: &StreamResult| stream.ended_after_ns.unwrap_or(window_ns);
+    let last_ns = result.streams.iter().map(ended_ns).max().unwrap_or(0);
+    let early = move |stream: &&StreamResult| last_ns - ended_ns(stream) > window_ns / 100;
+    result.streams.iter().filter(early).map(move |stream| {
+        let duration = iodyno_record::units::duration;
+        let (name, ended_ns) = (&stream.name, ended_ns(stream));
+        let completed: u64 = stream.ops.iter().map(|op| op.window_completed).sum();
+        let rate = match ended_ns {
+            0 => String::new(),
+            _ => format!("; over the time that it lasted it did {:.0} IOPS", completed as f64 * 1e9 / ended_ns as f64),
+        };
+        let (was, of) = (duration(ended_ns), duration(window_ns));
+        let text = format!(
+            "stream `{name}` was done after {was} of {of}: its rates are averages over all of that time, in the rest of \
+             which the other streams ran without it{rate}"
+        );
+        warning("stream_ended_early", text)
+    })
+}
+
 fn long_rows(totals: &Totals) -> Option<Note> {
     let stretched = totals.stretched;
     let text = || {
-        format!(
-            "{stretched} windows are longer than an interval, because the record was not kept fast enough"
-        )
+        format!("windows longer than an interval: {stretched}, because the record was not kept fast enough")
     };
     (stretched > 0).then(|| info("long_rows", text()))
 }

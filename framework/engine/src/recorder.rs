@@ -20,6 +20,8 @@ const TURNED_MAX: u64 = 1 << 31;
 pub(crate) struct Schedule {
     pub(crate) warmup_ns: u64,
     pub(crate) interval_ns: u64,
+    /// I/O completes within the submitting call.
+    pub(crate) inline: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,8 @@ pub(crate) struct Recorder<'a> {
     reserved: usize,
     in_flight_max: u32,
     last_completion_ns: u64,
+    /// When the last turn was over.
+    looked_ns: u64,
     cpu_start: ThreadCpu,
 }
 
@@ -97,6 +101,7 @@ impl<'a> Recorder<'a> {
             spare: intervals,
             in_flight_max: 0,
             last_completion_ns: 0,
+            looked_ns: 0,
             cpu_start: ThreadCpu::default(),
         }
     }
@@ -256,10 +261,17 @@ impl<'a> Recorder<'a> {
         self.in_flight_max = self.in_flight_max.max(self.in_flight_all());
         self.advance(end_ns);
         self.current.turned += u64::from(completed);
-        if completed > 1 {
-            self.current.shared_turns += 1;
-            self.current.shared_turns_ns += end_ns - start_ns;
+        // Where I/O completes within the call, all but the last did so before its end. Elsewhere it completes at
+        // any time, and is seen late if nobody looks then.
+        let (counts, blind_ns) = match self.schedule.inline {
+            true => (completed > 1, end_ns - start_ns),
+            false => (completed > 0, start_ns - self.looked_ns.min(start_ns)),
+        };
+        if counts {
+            self.current.blind_turns += 1;
+            self.current.blind_ns += blind_ns;
         }
+        self.looked_ns = end_ns;
         if self.current.turned > TURNED_MAX {
             self.hand_over_current(self.last_ns, 0, self.last_ns);
         }
@@ -326,7 +338,7 @@ impl<'a> Recorder<'a> {
     /// Nothing will come any more: hands over what is left. I/O still in flight is lost. What has no end of
     /// its own ends with the last completion, or at `now_ns` where something failed.
     pub(crate) fn finish(mut self, now_ns: Option<u64>) -> Report {
-        let cpu = ThreadCpu::now().since(self.cpu_start);
+        let cpu = if self.measured { ThreadCpu::now().since(self.cpu_start) } else { CpuSpan::default() };
         match now_ns {
             Some(now_ns) => self.begin(now_ns),
             None => self.advance(self.last_completion_ns),
@@ -338,7 +350,7 @@ impl<'a> Recorder<'a> {
             self.current.end_ns = end_ns.max(self.current.start_ns);
             self.mailbox.send(self.current);
         }
-        Report { cpu, in_flight_max: self.in_flight_max }
+        Report { cpu, in_flight_max: if self.measured { self.in_flight_max } else { 0 } }
     }
 
     /// The time up to which everything is recorded.
@@ -379,7 +391,7 @@ mod tests {
         intervals.iter().map(|i| (i.kind, i.start_ns, i.end_ns, i.quiet)).collect()
     }
 
-    const SCHEDULE: Schedule = Schedule { warmup_ns: 25, interval_ns: 10 };
+    const SCHEDULE: Schedule = Schedule { warmup_ns: 25, interval_ns: 10, inline: true };
 
     #[test]
     fn time_is_cut_into_parts_and_windows() {
@@ -409,7 +421,7 @@ mod tests {
 
     #[test]
     fn windows_that_pass_at_once_are_told_with_the_one_before() {
-        let intervals = recorded(Schedule { warmup_ns: 0, interval_ns: 10 }, 100, |recorder| {
+        let intervals = recorded(Schedule { warmup_ns: 0, interval_ns: 10, inline: true }, 100, |recorder| {
             recorder.begin(0);
             recorder.current.cells[0].in_flight += 3;
             recorder.advance(95);
@@ -428,8 +440,13 @@ mod tests {
         let shared = Shared::new(1000);
         let mailbox = Mailbox::new(8);
         let intervals = (0..4).map(|_| Interval::new(1).unwrap()).collect();
-        let mut recorder =
-            Recorder::new(Schedule { warmup_ns: 0, interval_ns: 10 }, &shared, &mailbox, intervals, vec![0]);
+        let mut recorder = Recorder::new(
+            Schedule { warmup_ns: 0, interval_ns: 10, inline: true },
+            &shared,
+            &mailbox,
+            intervals,
+            vec![0],
+        );
         recorder.begin(7);
         shared.stop(3);
         recorder.advance(8);
@@ -442,7 +459,7 @@ mod tests {
     #[test]
     fn what_is_submitted_while_the_warmup_is_stopped_is_kept() {
         let (shared, mailbox) = (Shared::new(1000), Mailbox::new(8));
-        let schedule = Schedule { warmup_ns: 500, interval_ns: 1000 };
+        let schedule = Schedule { warmup_ns: 500, interval_ns: 1000, inline: true };
         let intervals = (0..Recorder::intervals(schedule)).map(|_| Interval::new(1).unwrap()).collect();
         let mut recorder = Recorder::new(schedule, &shared, &mailbox, intervals, vec![0]);
         recorder.begin(10);
@@ -461,18 +478,19 @@ mod tests {
 
     #[test]
     fn an_interval_is_handed_over_before_its_counters_can_wrap() {
-        let intervals = recorded(Schedule { warmup_ns: 0, interval_ns: 1000 }, 1000, |recorder| {
-            recorder.begin(0);
-            recorder.turned(0, 10, u32::MAX);
-            recorder.turned(20, 30, 5);
-            recorder.advance(1001);
-        });
+        let intervals =
+            recorded(Schedule { warmup_ns: 0, interval_ns: 1000, inline: true }, 1000, |recorder| {
+                recorder.begin(0);
+                recorder.turned(0, 10, u32::MAX);
+                recorder.turned(20, 30, 5);
+                recorder.advance(1001);
+            });
         let measure = RowKind::Measure;
         assert_eq!(
             spans(&intervals),
             [(measure, 0, 10, 0), (measure, 10, 1000, 0), (RowKind::Tail, 1000, 1000, 0)]
         );
         assert_eq!(intervals.iter().map(|i| i.turned).collect::<Vec<_>>(), [u64::from(u32::MAX), 5, 0]);
-        assert_eq!((intervals[1].shared_turns, intervals[1].shared_turns_ns), (1, 10));
+        assert_eq!((intervals[1].blind_turns, intervals[1].blind_ns), (1, 10));
     }
 }

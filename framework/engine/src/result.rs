@@ -1,6 +1,5 @@
 //! What a step came to, put together from its rows' totals and its workers' ends.
 
-use iodyno_plugin::CompletionStyle;
 use iodyno_record::{
     BackendUse, Cpu, Depth, End, Fact, OpResult, RowKind, Stamps, StepResult, StepSpec, StreamResult, Timing,
     WorkerResult,
@@ -44,11 +43,16 @@ pub(crate) fn result(
         warmup_ns: collector.reached_ns(RowKind::Warmup).unwrap_or(0),
         window_ns,
         tail_ns: tail_end_ns - window_end_ns,
-        streams: (0..spec.streams.len()).map(|s| stream(spec, layout, totals, s, window_ns)).collect(),
+        streams: (0..spec.streams.len())
+            .map(|index| StreamResult {
+                ended_after_ns: done_ns(&ends, index)
+                    .map(|ns| ns.saturating_sub(spec.warmup_ns).min(window_ns)),
+                ..stream(spec, layout, totals, index, window_ns)
+            })
+            .collect(),
         depth: Depth {
             asked: layout.asked,
             mean: per(totals.in_flight_ns.iter().sum::<u128>() as f64, window_ns as f64),
-            // Of each worker: with several, an upper bound of what was outstanding at once.
             max: ends.iter().map(|end| end.in_flight_max).sum(),
         },
         cpu: workers.iter().fold(Cpu::default(), |sum, worker| Cpu {
@@ -70,7 +74,8 @@ pub(crate) fn never_ran(spec: &StepSpec, parts: &Parts, started_unix_ms: u64, re
     let stream = |s: &iodyno_record::StreamPlan| StreamResult {
         name: s.name.clone(),
         ops: Vec::new(),
-        in_flight_mean: 0.0,
+        in_flight_mean: None,
+        ended_after_ns: None,
         zero_reads: 0,
     };
     StepResult {
@@ -82,7 +87,7 @@ pub(crate) fn never_ran(spec: &StepSpec, parts: &Parts, started_unix_ms: u64, re
         window_ns: 0,
         tail_ns: 0,
         streams: spec.streams.iter().map(stream).collect(),
-        depth: Depth { asked: spec.outstanding, mean: 0.0, max: 0 },
+        depth: Depth { asked: spec.outstanding, mean: None, max: 0 },
         cpu: Cpu::default(),
         workers: Vec::new(),
         timing: Timing {
@@ -117,7 +122,14 @@ fn stream(spec: &StepSpec, layout: &Layout, totals: &Totals, index: usize, windo
         });
     }
     let in_flight_mean = per(in_flight_ns as f64, window_ns as f64);
-    StreamResult { name: spec.streams[index].name.clone(), ops, in_flight_mean, zero_reads }
+    let name = spec.streams[index].name.clone();
+    StreamResult { name, ops, in_flight_mean, ended_after_ns: None, zero_reads }
+}
+
+/// When the workload of a stream was done on all its workers.
+fn done_ns(ends: &[WorkerEnd], stream: usize) -> Option<u64> {
+    let lanes = ends.iter().flat_map(|end| &end.done_ns).filter(|(of, _)| *of == stream);
+    lanes.map(|(_, done_ns)| *done_ns).reduce(|a, b| Some(a?.max(b?)))?
 }
 
 fn workers(ends: &[WorkerEnd], totals: &Totals) -> Vec<WorkerResult> {
@@ -129,23 +141,20 @@ fn workers(ends: &[WorkerEnd], totals: &Totals) -> Vec<WorkerResult> {
     ends.iter().enumerate().map(worker).collect()
 }
 
-/// What a stamp can be off by. Where one is taken for each completion that is the clock's own step. Where the
-/// completions of a turn share one it is the mean length of the turns that gave several: the first of them may
-/// have been over that much earlier, and the last may have been begun that much later.
+/// What a stamp can be off by: see [`Timing::resolution_ns`].
 fn timing(layout: &Layout, totals: &Totals) -> Timing {
     if layout.target.simulated {
         return Timing { clock: "virtual".to_owned(), stamps: Stamps::Simulated, resolution_ns: 1.0 };
     }
-    let step_ns = step_ns() as f64;
-    let shared_ns = per(totals.shared_turns_ns as f64, totals.shared_turns as f64);
-    let (stamps, resolution_ns) = match layout.target.completion {
-        CompletionStyle::Inline => (Stamps::PerTurn, step_ns.max(shared_ns)),
-        CompletionStyle::Interrupt | CompletionStyle::Polled => (Stamps::PerCompletion, step_ns),
-    };
-    Timing { clock: "monotonic".to_owned(), stamps, resolution_ns }
+    let blind_ns = per(totals.blind_ns as f64, totals.blind_turns as f64).unwrap_or(0.0);
+    Timing {
+        clock: "monotonic".to_owned(),
+        stamps: Stamps::PerTurn,
+        resolution_ns: (step_ns() as f64).max(blind_ns),
+    }
 }
 
-/// `amount / of`, and 0 of nothing.
-fn per(amount: f64, of: f64) -> f64 {
-    if of > 0.0 { amount / of } else { 0.0 }
+/// `amount / of`, if there is anything of it.
+fn per(amount: f64, of: f64) -> Option<f64> {
+    (of > 0.0).then(|| amount / of)
 }

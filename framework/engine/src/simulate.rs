@@ -77,7 +77,7 @@ impl Pending {
 
     /// Submits what the lanes give.
     fn refill(&mut self, driver: &mut Driver<'_>, now_ns: u64) -> Result<Refill, String> {
-        let supply = match driver.lanes.fill::<false>(&mut driver.queue) {
+        let supply = match driver.lanes.fill::<false>(&mut driver.queue, now_ns) {
             Ok(supply) => supply,
             Err(reason) => {
                 driver.shared.fail(now_ns, Fault::Failed(reason));

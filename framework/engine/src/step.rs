@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
+use iodyno_plugin::CompletionStyle;
 use iodyno_record::{End, Fact, StepResult, StepSpec};
 
 use crate::clock::unix_ms;
@@ -34,7 +35,7 @@ pub fn run_step(
         Ok(layout) => layout,
         Err(reason) => return result::never_ran(spec, parts, started_unix_ms, reason),
     };
-    let schedule = Schedule { warmup_ns: spec.warmup_ns, interval_ns: spec.interval_ns };
+    let schedule = schedule(spec, &layout);
     let planned_end_ns = spec.measure_ns.map_or(u64::MAX, |measure| spec.warmup_ns.saturating_add(measure));
     let mut collector = Collector::new(spec, &layout, schedule, messages);
     let job = Job { spec, parts, layout: &layout, schedule, shared: Shared::new(planned_end_ns) };
@@ -56,13 +57,18 @@ pub fn run_step(
     result::result(spec, parts, &layout, &collector, outcome)
 }
 
+fn schedule(spec: &StepSpec, layout: &Layout) -> Schedule {
+    let inline = layout.target.completion == CompletionStyle::Inline;
+    Schedule { warmup_ns: spec.warmup_ns, interval_ns: spec.interval_ns, inline }
+}
+
 /// Whether a step can be run as its spec says: its lanes are made, and nothing is started.
 ///
 /// # Errors
 /// What [`run_step`] would fail with, with the plugin's name.
 pub fn check_step(spec: &StepSpec, parts: &Parts) -> Result<(), String> {
     let layout = guarded(|| Layout::new(spec, parts)).and_then(|layout| layout)?;
-    let schedule = Schedule { warmup_ns: spec.warmup_ns, interval_ns: spec.interval_ns };
+    let schedule = schedule(spec, &layout);
     let job = Job { spec, parts, layout: &layout, schedule, shared: Shared::new(0) };
     guarded(|| lanes(&job)).and_then(|lanes| lanes).map(drop)
 }

@@ -173,8 +173,7 @@ fn work(job: &Job<'_>, worker: usize, mut lanes: Lanes, start: Start<'_>) -> Opt
     drop(ready);
     let clock = Clock { origin_ns: gate.pass()? };
     let mut driver = job.driver(opened?, lanes, over.mailbox);
-    let style = job.layout.target.completion;
-    let left = caught(|| driver.run(clock, style));
+    let left = caught(|| driver.run(clock));
     Some(job.end(driver, left, clock.now()))
 }
 

@@ -1,6 +1,6 @@
 //! The loop of a worker in real time, and what it has in common with the simulated one.
 
-use iodyno_plugin::{Completion, CompletionStyle, Op};
+use iodyno_plugin::{Completion, Op};
 
 use crate::clock::Clock;
 use crate::errno;
@@ -31,7 +31,7 @@ const NOTHING_MOVED: i32 = 61;
 /// The errno of a completion, 0 for a good one. One that moved nothing though it should have is none: it came
 /// from behind the end of a target that has become shorter.
 #[inline(always)]
-fn failure(slot: &Slot, done: &Completion) -> i32 {
+pub(crate) fn failure(slot: &Slot, done: &Completion) -> i32 {
     if done.errno == 0 && done.bytes == 0 && slot.len > 0 { NOTHING_MOVED } else { done.errno }
 }
 
@@ -105,29 +105,20 @@ impl Driver<'_> {
     ///
     /// # Errors
     /// When the queue is dead; what was in flight is lost.
-    pub(crate) fn run(&mut self, clock: Clock, style: CompletionStyle) -> Result<Left, String> {
-        let per_completion = style != CompletionStyle::Inline;
-        match (per_completion, self.lanes.any_writes(), self.lanes.any_wants_completions()) {
-            (false, false, false) => self.drive::<false, false, false>(clock),
-            (false, false, true) => self.drive::<false, false, true>(clock),
-            (false, true, false) => self.drive::<false, true, false>(clock),
-            (false, true, true) => self.drive::<false, true, true>(clock),
-            (true, false, false) => self.drive::<true, false, false>(clock),
-            (true, false, true) => self.drive::<true, false, true>(clock),
-            (true, true, false) => self.drive::<true, true, false>(clock),
-            (true, true, true) => self.drive::<true, true, true>(clock),
+    pub(crate) fn run(&mut self, clock: Clock) -> Result<Left, String> {
+        match (self.lanes.any_writes(), self.lanes.any_wants_completions()) {
+            (false, false) => self.drive::<false, false>(clock),
+            (false, true) => self.drive::<false, true>(clock),
+            (true, false) => self.drive::<true, false>(clock),
+            (true, true) => self.drive::<true, true>(clock),
         }
     }
 
-    /// The loop. With `EACH` every completion has a stamp of its own, taken when it is looked at; otherwise those
-    /// of a turn share one, taken when the turn is over.
-    fn drive<const EACH: bool, const WRITE: bool, const FEEDBACK: bool>(
-        &mut self,
-        clock: Clock,
-    ) -> Result<Left, String> {
+    /// The loop.
+    fn drive<const WRITE: bool, const FEEDBACK: bool>(&mut self, clock: Clock) -> Result<Left, String> {
         let mut now_ns = clock.now();
         while now_ns < self.shared.end_ns() {
-            let supply = match self.lanes.fill::<WRITE>(&mut self.queue) {
+            let supply = match self.lanes.fill::<WRITE>(&mut self.queue, now_ns) {
                 Ok(supply) => supply,
                 Err(reason) => {
                     self.shared.fail(clock.now(), Fault::Failed(reason));
@@ -149,34 +140,27 @@ impl Driver<'_> {
                 continue;
             }
             let min = u32::from(supply != Supply::More);
-            now_ns = self.turn::<EACH, FEEDBACK>(clock, now_ns, min)?;
+            now_ns = self.turn::<FEEDBACK>(clock, now_ns, min)?;
         }
         self.queue.withdraw();
         self.recorder.begin(clock.now());
         while self.queue.in_flight() > 0 {
-            self.turn::<EACH, FEEDBACK>(clock, clock.now(), 1)?;
+            self.turn::<FEEDBACK>(clock, clock.now(), 1)?;
         }
         Ok(Left::Time)
     }
 
     /// One call of the queue and what follows from it. Gives its end.
+    ///
+    /// All completions of a turn end when it does: they were there by then, and a later stamp for each would add
+    /// only the time that the ones before it take to be counted.
     #[inline(always)]
-    fn turn<const EACH: bool, const FEEDBACK: bool>(
-        &mut self,
-        clock: Clock,
-        start_ns: u64,
-        min: u32,
-    ) -> Result<u64, String> {
+    fn turn<const FEEDBACK: bool>(&mut self, clock: Clock, start_ns: u64, min: u32) -> Result<u64, String> {
         let Driver { queue, lanes, recorder, errors, .. } = self;
         let turned = queue.turn(start_ns, min, || clock.now(), recorder)?;
-        let (mut end_ns, mut first) = (turned.end_ns, true);
+        let end_ns = turned.end_ns;
         let (completions, mut ending) = queue.completions(turned.completed);
         for done in completions {
-            if EACH && !first {
-                end_ns = clock.now();
-                recorder.advance(end_ns);
-            }
-            first = false;
             let (slot, zeroes) = ending.end(done)?;
             if zeroes {
                 recorder.read_zeroes(slot);

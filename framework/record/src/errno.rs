@@ -40,7 +40,7 @@ mod tests {
             errors: [(5, 2), (28, 1)].into(),
             service: None,
             response: None,
-            in_flight_mean: 1.5,
+            in_flight_mean: Some(1.5),
         };
         let event = Event::Rows { rows: vec![row] };
         let envelope = Envelope { schema_version: 1, seq: 0, unix_ms: 0, event };

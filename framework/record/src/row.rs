@@ -58,8 +58,9 @@ pub struct Row {
     pub service: Option<RowLatency>,
     /// Intended start to completion; `null` in a closed loop.
     pub response: Option<RowLatency>,
-    /// Outstanding I/O of the stream, averaged over the window (the same in each row of a stream).
-    pub in_flight_mean: f64,
+    /// Outstanding I/O of the stream, averaged over the window (the same in each row of a stream); `null` where
+    /// the window has no length.
+    pub in_flight_mean: Option<f64>,
 }
 
 impl Row {

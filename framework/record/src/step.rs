@@ -197,14 +197,15 @@ pub struct StepResult {
 }
 
 impl StepResult {
-    /// I/O per second of an operation, or of all, over all streams.
-    pub fn iops(&self, op: Option<Op>) -> f64 {
-        self.ops(op).map(|o| o.iops).sum()
+    /// I/O per second of an operation, or of all, over all streams; `None` where the window has no length, or
+    /// nothing of the kind was asked for.
+    pub fn iops(&self, op: Option<Op>) -> Option<f64> {
+        self.ops(op).filter_map(|o| o.iops).reduce(|sum, more| sum + more)
     }
 
-    /// Bytes per second of an operation, or of all, over all streams.
-    pub fn bandwidth_bytes_per_s(&self, op: Option<Op>) -> f64 {
-        self.ops(op).map(|o| o.bandwidth_bytes_per_s).sum()
+    /// Bytes per second of an operation, or of all, over all streams; `None` as for [`StepResult::iops`].
+    pub fn bandwidth_bytes_per_s(&self, op: Option<Op>) -> Option<f64> {
+        self.ops(op).filter_map(|o| o.bandwidth_bytes_per_s).reduce(|sum, more| sum + more)
     }
 
     /// Failed I/O of an operation, or of all, over all streams.
@@ -245,8 +246,11 @@ pub struct StreamResult {
     pub name: String,
     /// Each operation that it asked for.
     pub ops: Vec<OpResult>,
-    /// Outstanding I/O over the window, averaged over time.
-    pub in_flight_mean: f64,
+    /// Outstanding I/O over the window, averaged over time; `null` where the window has no length.
+    pub in_flight_mean: Option<f64>,
+    /// So much of the window had passed when the stream's workload was done, where that was before the window's
+    /// end; `null` when it asked until the end.
+    pub ended_after_ns: Option<u64>,
     /// Reads that returned nothing but zeroes: such blocks were never written, or trimmed.
     pub zero_reads: u64,
 }
@@ -269,10 +273,10 @@ pub struct OpResult {
     pub window_completed: u64,
     /// Bytes that those moved.
     pub window_bytes: u64,
-    /// `window_completed` per second.
-    pub iops: f64,
-    /// `window_bytes` per second.
-    pub bandwidth_bytes_per_s: f64,
+    /// `window_completed` per second of the window; `null` where that has no length.
+    pub iops: Option<f64>,
+    /// `window_bytes` per second of the window; `null` where that has no length.
+    pub bandwidth_bytes_per_s: Option<f64>,
     /// Submit to completion.
     pub service: Option<LatencySummary>,
     /// Intended start to completion; `null` in a closed loop, where nothing is intended.
@@ -284,9 +288,10 @@ pub struct OpResult {
 pub struct Depth {
     /// Asked for.
     pub asked: u32,
-    /// Reached, averaged over time; counted apart from the latencies.
-    pub mean: f64,
-    /// Most at any time.
+    /// Reached, averaged over time; counted apart from the latencies. `null` where the window has no length.
+    pub mean: Option<f64>,
+    /// Most at any time, as the sum of what each worker had at most; where that is several workers it may never
+    /// have been outstanding at once.
     pub max: u32,
 }
 
@@ -319,8 +324,9 @@ pub struct Timing {
     pub clock: String,
     /// Where stamps were taken.
     pub stamps: Stamps,
-    /// What one stamp can be off by, as measured: the clock's step, or the mean time that completions of one
-    /// turn share.
+    /// What an end stamp can be late by, as measured: the clock's step; or if it is longer, the mean time for
+    /// which a worker did not look for completions, or (where I/O completes within the submitting call) the mean
+    /// length of the calls that gave several.
     pub resolution_ns: f64,
 }
 
@@ -328,10 +334,8 @@ pub struct Timing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stamps {
-    /// One before and one after each turn of the queue.
+    /// One before and one right after each turn of the queue.
     PerTurn,
-    /// One for each completion.
-    PerCompletion,
     /// The simulated device tells finish times.
     Simulated,
     /// The process was killed before it was recorded.

@@ -273,7 +273,7 @@ impl Runner<'_, '_> {
             window_ns: elapsed_ns,
             tail_ns: 0,
             streams: Vec::new(),
-            depth: Depth { asked: 0, mean: 0.0, max: 0 },
+            depth: Depth { asked: 0, mean: None, max: 0 },
             cpu: Cpu::default(),
             workers: Vec::new(),
             timing: Timing { clock: "monotonic".to_owned(), stamps: Stamps::PerTurn, resolution_ns: 1.0 },

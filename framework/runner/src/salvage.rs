@@ -31,11 +31,12 @@ pub(crate) fn salvage(
                     .filter_map(|op| operation(spec, &of_stream, *op, window_ns, log))
                     .collect(),
                 in_flight_mean: in_flight(&of_stream, window_ns),
+                ended_after_ns: None,
                 zero_reads: 0,
             }
         })
         .collect();
-    let mean = streams.iter().map(|s| s.in_flight_mean).sum();
+    let mean = streams.iter().filter_map(|s| s.in_flight_mean).reduce(|sum, more| sum + more);
     let text = "the step never finished: totals come from its interval rows; CPU time, zero reads and timing were lost";
     let result = StepResult {
         item: spec.item,
@@ -46,7 +47,7 @@ pub(crate) fn salvage(
         window_ns,
         tail_ns: 0,
         streams,
-        depth: Depth { asked: spec.outstanding, mean, max: f64::ceil(mean) as u32 },
+        depth: Depth { asked: spec.outstanding, mean, max: mean.unwrap_or(0.0).ceil() as u32 },
         cpu: Cpu::default(),
         workers: Vec::new(),
         timing: Timing { clock: "unknown".to_owned(), stamps: Stamps::Unknown, resolution_ns: 0.0 },
@@ -60,11 +61,11 @@ fn measured_and_tail<'a>(rows: &'a [&'a Row]) -> impl Iterator<Item = &'a Row> {
     rows.iter().copied().filter(|r| matches!(r.kind, RowKind::Measure | RowKind::Tail))
 }
 
-fn in_flight(rows: &[&Row], window_ns: u64) -> f64 {
-    let Some(op) = rows.first().map(|r| r.op) else { return 0.0 };
+fn in_flight(rows: &[&Row], window_ns: u64) -> Option<f64> {
+    let op = rows.first()?.op;
     let one_op = rows.iter().filter(|r| r.op == op && r.kind == RowKind::Measure);
-    let weighted: f64 = one_op.map(|r| r.in_flight_mean * (r.end_ns - r.start_ns) as f64).sum();
-    if window_ns == 0 { 0.0 } else { weighted / window_ns as f64 }
+    let weighted: f64 = one_op.filter_map(|r| Some(r.in_flight_mean? * (r.end_ns - r.start_ns) as f64)).sum();
+    (window_ns > 0).then(|| weighted / window_ns as f64)
 }
 
 fn operation(
@@ -81,7 +82,7 @@ fn operation(
     rows.iter().flat_map(|r| &r.errors).for_each(|(errno, n)| *errors.entry(*errno).or_insert(0) += n);
     let (window_completed, window_bytes) = measured()
         .fold((0, 0), |(n, bytes), r| (n + r.completed + r.carried, bytes + r.bytes + r.carried_bytes));
-    let per_second = |n: u64| if window_ns == 0 { 0.0 } else { n as f64 * 1e9 / window_ns as f64 };
+    let per_second = |n: u64| (window_ns > 0).then(|| n as f64 * 1e9 / window_ns as f64);
     let merged = |side: &str| {
         let mut histogram = Histogram::new();
         for kind in [RowKind::Measure, RowKind::Tail] {

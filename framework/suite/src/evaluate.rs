@@ -72,8 +72,8 @@ fn measure(metric: &Metric, result: &StepResult) -> Option<Measured> {
         return None;
     }
     let sum = |of: fn(&OpResult) -> u64| Some(Measured::from(ops.iter().map(|o| of(o)).sum::<u64>() as f64));
-    let rate = |of: fn(&OpResult) -> f64| {
-        (result.window_ns > 0).then(|| Measured::from(ops.iter().map(|o| of(o)).sum::<f64>()))
+    let rate = |of: fn(&OpResult) -> Option<f64>| {
+        ops.iter().filter_map(|o| of(o)).reduce(|sum, more| sum + more).map(Measured::from)
     };
     match metric.kind {
         MetricKind::Iops => rate(|o| o.iops),

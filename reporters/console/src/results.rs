@@ -97,7 +97,7 @@ fn stream(lines: &mut Vec<Vec<String>>, of_stream: [&str; 3], stream: &StreamRes
     let [mut name, mut length, mut in_flight] = of_stream.map(str::to_owned);
     for op in &stream.ops {
         let mut line = vec![take(&mut name), op.op.name().to_owned(), take(&mut length)];
-        line.extend([units::count(op.iops), bandwidth(op)]);
+        line.extend([op.iops.map_or("-".into(), units::count), bandwidth(op)]);
         line.extend(latency(op.service.as_ref()));
         line.extend([take(&mut in_flight), errors(op)]);
         lines.push(line);
@@ -111,8 +111,11 @@ fn stream(lines: &mut Vec<Vec<String>>, of_stream: [&str; 3], stream: &StreamRes
 }
 
 fn bandwidth(op: &OpResult) -> String {
-    // A flush moves nothing.
-    if op.bytes == 0 { String::new() } else { units::bandwidth(op.bandwidth_bytes_per_s) }
+    match op.bandwidth_bytes_per_s {
+        // A flush moves nothing.
+        _ if op.bytes == 0 => String::new(),
+        bandwidth => bandwidth.map_or("-".into(), units::bandwidth),
+    }
 }
 
 fn errors(op: &OpResult) -> String {
@@ -139,7 +142,8 @@ fn latency(summary: Option<&LatencySummary>) -> Vec<String> {
 }
 
 /// Reached of asked; a whole number where it is one to the digits shown.
-fn in_flight(mean: f64, asked: Option<u32>) -> String {
+fn in_flight(mean: Option<f64>, asked: Option<u32>) -> String {
+    let Some(mean) = mean else { return "-".into() };
     let reached = format!("{mean:.2}").trim_end_matches('0').trim_end_matches('.').to_owned();
     asked.map_or(reached.clone(), |asked| format!("{reached}/{asked}"))
 }

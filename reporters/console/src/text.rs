@@ -99,7 +99,6 @@ fn timing(results: &Results) -> String {
         let timing = &step.result.timing;
         let stamps = match timing.stamps {
             Stamps::PerTurn => "a stamp per turn of the queue",
-            Stamps::PerCompletion => "a stamp per completion",
             Stamps::Simulated => "simulated",
             Stamps::Unknown => "stamps unknown",
         };

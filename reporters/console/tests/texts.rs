@@ -25,7 +25,7 @@ Random reads, sequential writes and a mixed load on a written drive.
 
   target   DUT-1, /dev/nvme0n1, EXAMPLE NVMe 90GB, serial EX0123456789, firmware 1.0.4, 88.92 GB
   backend  io_uring (asked for: auto), direct I/O
-  timing   monotonic clock, a stamp per completion, good to 31 ns
+  timing   monotonic clock, a stamp per turn of the queue, good to 31 ns
   host     lab-3, Example CPU 9354, 64 CPUs, Linux 6.12.41, governor powersave
   seed     8214565720323
   run      20261201-025512-drive-check
@@ -73,7 +73,7 @@ Random reads, sequential writes and a mixed load on a written drive.
 
   target   DUT-1, /dev/nvme0n1, EXAMPLE NVMe 90GB, serial EX0123456789, firmware 1.0.4, 88.92 GB
   backend  io_uring (asked for: auto), direct I/O
-  timing   monotonic clock, a stamp per completion, good to 31 ns
+  timing   monotonic clock, a stamp per turn of the queue, good to 31 ns
   host     lab-3, Example CPU 9354, 64 CPUs, Linux 6.12.41, governor powersave
   seed     8214565720323
   run      20261201-025512-drive-check
@@ -129,13 +129,13 @@ fn with_every_mark() -> Example {
         percentile.few_samples = true;
     }
     let op = &mut second.steps[0].result.streams[0].ops[0];
-    (op.service, op.response, op.iops, op.bytes, op.short) = (None, None, 0.0, 0, 3);
+    (op.service, op.response, op.iops, op.bytes, op.short) = (None, None, Some(0.0), 0, 3);
     second.expects[0].measured = None;
     second.outcome = Outcome::Failed;
     second.reason = Some("sim: the model gave a finish before its submission".into());
     second.steps[0].result.end = End::Failed { reason: "the same".into() };
     third.steps[0].spec.sharing = Sharing::Shared;
-    third.steps[0].result.depth = Depth { asked: 17, mean: 16.994, max: 17 };
+    third.steps[0].result.depth = Depth { asked: 17, mean: Some(16.994), max: 17 };
     third.steps.push(last);
     third.steps[1].spec.step = 1;
     run.results = serde_json::to_vec(&results).expect("records are plain data");
@@ -150,7 +150,7 @@ Random reads, sequential writes and a mixed load on a written drive.
 
   target   DUT-1, /dev/nvme0n1, EXAMPLE NVMe 90GB, serial EX0123456789, firmware 1.0.4, 88.92 GB
   backend  sim (asked for: auto), through the page cache; io_uring (asked for: auto), direct I/O
-  timing   virtual clock, simulated; monotonic clock, a stamp per completion, good to 31 ns
+  timing   virtual clock, simulated; monotonic clock, a stamp per turn of the queue, good to 31 ns
   host     lab-3, Example CPU 9354, 64 CPUs, Linux 6.12.41, governor powersave
   profile  quick
   seed     8214565720323

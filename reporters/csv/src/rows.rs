@@ -41,7 +41,7 @@ fn line(run: &str, spec: Option<&StepSpec>, row: Option<&Row>) -> Line {
     line.optional("errors_by_errno", row.map(|row| errors(&row.errors)));
     line.optional("iops", row.and_then(Row::iops));
     line.optional("bandwidth_bytes_per_s", row.and_then(Row::bandwidth_bytes_per_s));
-    line.optional("in_flight_mean", row.map(|row| row.in_flight_mean));
+    line.optional("in_flight_mean", row.and_then(|row| row.in_flight_mean));
     latency(&mut line, "service", row.and_then(|row| row.service.as_ref()));
     latency(&mut line, "response", row.and_then(|row| row.response.as_ref()));
     line

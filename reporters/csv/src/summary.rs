@@ -87,7 +87,7 @@ fn of_step(line: &mut Line, step: Option<&StepRecord>) {
     line.optional("window_ns", result.map(|r| r.window_ns));
     line.optional("tail_ns", result.map(|r| r.tail_ns));
     line.optional("depth_asked", result.map(|r| r.depth.asked));
-    line.optional("depth_mean", result.map(|r| r.depth.mean));
+    line.optional("depth_mean", result.and_then(|r| r.depth.mean));
     line.optional("depth_max", result.map(|r| r.depth.max));
     line.optional("cpu_user_ns", result.map(|r| r.cpu.user_ns));
     line.optional("cpu_system_ns", result.map(|r| r.cpu.system_ns));
@@ -105,14 +105,15 @@ fn of_stream(line: &mut Line, stream: Option<(&StreamPlan, &StreamResult)>) {
     line.optional("region_len_bytes", plan.map(|p| p.region_len_bytes));
     line.optional("outstanding", plan.map(|p| p.load.outstanding));
     line.optional("workers", plan.map(|p| p.load.workers));
-    line.optional("in_flight_mean", result.map(|r| r.in_flight_mean));
+    line.optional("in_flight_mean", result.and_then(|r| r.in_flight_mean));
+    line.optional("ended_after_ns", result.and_then(|r| r.ended_after_ns));
     line.optional("zero_reads", result.map(|r| r.zero_reads));
 }
 
 fn of_op(line: &mut Line, op: Option<&OpResult>) {
     line.optional("op", op.map(|o| o.op.name()));
-    line.optional("iops", op.map(|o| o.iops));
-    line.optional("bandwidth_bytes_per_s", op.map(|o| o.bandwidth_bytes_per_s));
+    line.optional("iops", op.and_then(|o| o.iops));
+    line.optional("bandwidth_bytes_per_s", op.and_then(|o| o.bandwidth_bytes_per_s));
     line.optional("completed", op.map(|o| o.completed));
     line.optional("bytes", op.map(|o| o.bytes));
     line.optional("short", op.map(|o| o.short));

@@ -90,8 +90,8 @@ fn the_summary_has_the_numbers_of_the_record() {
     for (op, line) in ops.iter().zip(&lines) {
         let number = |name: &str| line[name].parse::<f64>().unwrap_or_else(|e| panic!("{name}: {e}"));
         let service = op.service.as_ref().unwrap();
-        assert_eq!(number("iops"), op.iops);
-        assert_eq!(number("bandwidth_bytes_per_s"), op.bandwidth_bytes_per_s);
+        assert_eq!(Some(number("iops")), op.iops);
+        assert_eq!(Some(number("bandwidth_bytes_per_s")), op.bandwidth_bytes_per_s);
         assert_eq!(number("completed"), op.completed as f64);
         assert_eq!(number("service_mean_ns"), service.mean_ns);
         assert_eq!(number("service_p99_9_ns"), service.percentile(99.9).unwrap().value_ns as f64);

@@ -6,6 +6,7 @@ use crate::escape::Html;
 use crate::figures;
 use crate::run::Run;
 use crate::subject::Subject;
+use crate::words::NOTHING;
 
 /// The two figures.
 pub(crate) fn figures(out: &mut Html, runs: &[Run], subjects: &[Subject<'_>]) {
@@ -25,13 +26,13 @@ fn bars(
     runs: &[Run],
     tests: &[(usize, &Subject<'_>)],
     title: &'static str,
-    value: fn(&OpResult) -> f64,
+    value: fn(&OpResult) -> Option<f64>,
     text: fn(f64) -> String,
 ) {
-    let of = |step: &StepRecord, op: Op| step.result.ops(Some(op)).map(value).sum::<f64>();
-    let total = |step: &StepRecord| step.result.ops(None).map(value).sum::<f64>();
+    let of = |step: &StepRecord, op: Op| step.result.ops(Some(op)).filter_map(value).sum::<f64>();
+    let total = |step: &StepRecord| step.result.ops(None).filter_map(value).reduce(|sum, more| sum + more);
     let steps = tests.iter().flat_map(|(_, s)| s.present()).filter_map(|(_, e)| e.step);
-    let most = steps.map(total).fold(0.0, f64::max);
+    let most = steps.filter_map(total).fold(0.0, f64::max);
     let mut ops_seen = [false; Op::ALL.len()];
     out.raw("<figure class=\"bars\"><figcaption>").text(title).raw("</figcaption><table><tbody>");
     for (index, subject) in tests {
@@ -60,7 +61,9 @@ fn bars(
                     out.text(format_args!("{} {}", op.name(), text(of(step, op)))).raw("\"></span>");
                 }
             }
-            out.raw("<span class=\"value\">").text(text(total(step))).raw("</span></td></tr>");
+            out.raw("<span class=\"value\">")
+                .text(total(step).map_or(NOTHING.to_owned(), text))
+                .raw("</span></td></tr>");
         }
     }
     out.raw("</tbody></table><p class=\"aid\">");

@@ -105,8 +105,8 @@ fn change(first: f64, value: f64) -> String {
 type Number = fn(Found<'_>) -> Option<Figure>;
 
 const NUMBERS: [(&str, Number); 11] = [
-    ("IOPS", |f| Figure::new(f.op.iops, units::count(f.op.iops))),
-    ("bandwidth", |f| Figure::new(f.op.bandwidth_bytes_per_s, words::bandwidth(f.op))),
+    ("IOPS", |f| Figure::new(f.op.iops?, words::count(f.op.iops))),
+    ("bandwidth", |f| Figure::new(f.op.bandwidth_bytes_per_s?, words::bandwidth(f.op))),
     ("mean", |f| latency(f, |l| l.mean_ns)),
     ("p50", |f| percentile(f, 50.0)),
     ("p90", |f| percentile(f, 90.0)),
@@ -115,7 +115,7 @@ const NUMBERS: [(&str, Number); 11] = [
     ("p99.99", |f| percentile(f, 99.99)),
     ("max", |f| latency(f, |l| l.max_ns as f64)),
     ("errors", |f| Figure::new(f.op.errors.values().sum::<u64>() as f64, words::errors(&f.op.errors))),
-    ("in flight", |f| Figure::new(f.stream.in_flight_mean, units::count(f.stream.in_flight_mean))),
+    ("in flight", |f| Figure::new(f.stream.in_flight_mean?, words::count(f.stream.in_flight_mean))),
 ];
 
 fn latency(found: Found<'_>, value: fn(&LatencySummary) -> f64) -> Option<Figure> {

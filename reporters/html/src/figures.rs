@@ -61,7 +61,7 @@ fn rows(out: &mut Html, index: usize, subject: &Subject<'_>, entry: &Entry<'_>, 
             name_cell(out, index, subject, entry, subject.lines.len());
         }
         out.raw("<th scope=\"row\">").text(&line.label).raw("</th>");
-        out.element("td", "n rate", units::count(found.op.iops));
+        out.element("td", "n rate", words::count(found.op.iops));
         out.element("td", "n rate", words::bandwidth(found.op));
         latencies(out, found.op.service.as_ref());
         let failed = !found.op.errors.is_empty();
@@ -77,7 +77,7 @@ fn rows(out: &mut Html, index: usize, subject: &Subject<'_>, entry: &Entry<'_>, 
                 (subject.lines.len(), step.result.depth.mean, step.result.depth.asked)
             };
             out.raw("<td class=\"n\" rowspan=\"").text(rows).raw("\">");
-            out.text(format!("{} of {}", units::count(mean), units::count(f64::from(asked)))).raw("</td>");
+            out.text(format!("{} of {}", words::count(mean), units::count(f64::from(asked)))).raw("</td>");
         }
         stream_before = Some(found.index);
         out.raw("</tr>");

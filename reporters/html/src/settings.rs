@@ -157,7 +157,6 @@ fn timing(step: &StepRecord) -> String {
     let timing = &step.result.timing;
     let stamps = match timing.stamps {
         Stamps::PerTurn => "a stamp per turn of the queue",
-        Stamps::PerCompletion => "a stamp per completion",
         Stamps::Simulated => "finish times from the model",
         Stamps::Unknown => "stamps unknown: the process was killed",
     };

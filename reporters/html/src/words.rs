@@ -53,8 +53,8 @@ fn measured(step: &StepRecord) -> String {
     let result = &step.result;
     let ops: Vec<(&str, &OpResult)> =
         result.streams.iter().flat_map(|s| s.ops.iter().map(|o| (s.name.as_str(), o))).collect();
-    let iops = format!("{} IOPS", units::count(result.iops(None)));
-    let bandwidth = units::bandwidth(result.bandwidth_bytes_per_s(None));
+    let iops = format!("{} IOPS", count(result.iops(None)));
+    let bandwidth = result.bandwidth_bytes_per_s(None).map_or(NOTHING.to_owned(), units::bandwidth);
     let at = format!("at {} outstanding", units::count(f64::from(step.spec.outstanding)));
     if ops.iter().all(|(_, o)| o.completed == 0) {
         return format!("nothing completed {at}");
@@ -76,7 +76,7 @@ fn measured(step: &StepRecord) -> String {
             let each = ops.iter().map(|(stream, op)| {
                 let name =
                     if streams > 1 { format!("{stream} {}", op.op.name()) } else { op.op.name().to_owned() };
-                format!("{name} {} IOPS{}", units::count(op.iops), latency(op.service.as_ref()))
+                format!("{name} {} IOPS{}", count(op.iops), latency(op.service.as_ref()))
             });
             format!("{iops}, {bandwidth} {at}: {}", each.collect::<Vec<_>>().join("; "))
         }
@@ -103,7 +103,13 @@ pub(crate) fn errors(errors: &BTreeMap<i32, u64>) -> String {
 
 /// Bandwidth; nothing for an operation that moves no bytes.
 pub(crate) fn bandwidth(op: &OpResult) -> String {
-    if op.op == Op::Flush { NOTHING.to_owned() } else { units::bandwidth(op.bandwidth_bytes_per_s) }
+    let bandwidth = op.bandwidth_bytes_per_s.filter(|_| op.op != Op::Flush);
+    bandwidth.map_or(NOTHING.to_owned(), units::bandwidth)
+}
+
+/// A rate or mean count, where there is one.
+pub(crate) fn count(value: Option<f64>) -> String {
+    value.map_or(NOTHING.to_owned(), units::count)
 }
 
 /// A count in groups of three: `10 755 613`, with narrow spaces.

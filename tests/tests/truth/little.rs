@@ -31,23 +31,24 @@ fn suite(points: &[(&str, u32, &str)]) -> String {
 
 /// Whether the law holds in a step, which is printed.
 fn holds(record: &Record, step: &Step) -> bool {
-    let (depth, service_ns) = (&step.result.depth, step.mean_service_ns());
+    let (mean, service_ns) = (step.in_flight_mean(), step.mean_service_ns());
+    let asked = step.result.depth.asked;
     let tail = |row: &&Row| row.kind == RowKind::Tail && row.item == step.spec.item;
     let tail: u64 = record.rows.iter().filter(tail).map(|row| row.completed).sum();
-    let product = step.result.iops(None) * service_ns / 1e9;
+    let product = step.iops() * service_ns / 1e9;
     println!(
         "{:>12}: {:>8.0} IOPS x {:>6.1} us = {product:>7.3}, in flight {:>7.3} of {}; {} I/O, {tail} in the tail",
         step.spec.name,
-        step.result.iops(None),
+        step.iops(),
         service_ns / 1e3,
-        depth.mean,
-        depth.asked,
+        mean,
+        asked,
         step.completed(None),
     );
     assert!(step.result.streams.iter().all(|stream| stream.zero_reads == 0), "the file was filled");
-    assert!(tail <= u64::from(depth.asked), "no more is in the tail than was in flight");
-    let asked = f64::from(depth.asked);
-    let equal = within(SHARE, product, depth.mean) && within(SHARE, depth.mean, asked);
+    assert!(tail <= u64::from(asked), "no more is in the tail than was in flight");
+    let asked = f64::from(asked);
+    let equal = within(SHARE, product, mean) && within(SHARE, mean, asked);
     // The law needs time enough to forget how it began.
     equal && within(SHARE, product, asked) && service_ns >= 100e3 && step.completed(None) > 1000
 }

@@ -32,7 +32,7 @@ fn suite(distribution: &str, measure: &str, points: &[(u32, u32)]) -> String {
 fn must_be_as_fast_as_theory(step: &Step, (servers, outstanding): (u32, u32), share: f64) {
     let rate = f64::from(servers.min(outstanding)) / SERVICE_NS * 1e9;
     let mean_ns = f64::from(outstanding) / rate * 1e9;
-    let (iops, service_ns) = (step.result.iops(None), step.mean_service_ns());
+    let (iops, service_ns) = (step.iops(), step.mean_service_ns());
     println!(
         "{servers:>3} servers, {outstanding:>3} outstanding: {iops:>9.1} of {rate:>9.1} IOPS ({:+.4} %), \
          {:>8.2} of {:>8.2} us ({:+.4} %), {} I/O",
@@ -43,7 +43,7 @@ fn must_be_as_fast_as_theory(step: &Step, (servers, outstanding): (u32, u32), sh
         step.completed(None),
     );
     assert!(within(share, iops, rate) && within(share, service_ns, mean_ns));
-    assert!(within(share, step.result.depth.mean, f64::from(outstanding)));
+    assert!(within(share, step.in_flight_mean(), f64::from(outstanding)));
 }
 
 #[test]

@@ -24,8 +24,8 @@ fn filling_a_block_is_not_service_time() {
     "#;
     let record = run(&Folder::new(), suite, "");
     let step = record.step("one-after-the-other");
-    let (each_ns, service_ns) = (1e9 / step.result.iops(None), step.mean_service_ns());
-    let in_flight = step.result.depth.mean;
+    let (each_ns, service_ns) = (1e9 / step.iops(), step.mean_service_ns());
+    let in_flight = step.in_flight_mean();
     println!("an I/O every {each_ns:.0} ns, service time {service_ns:.1} ns, in flight {in_flight:.5}");
     assert!(each_ns > 10_000.0, "1 MiB is filled in {each_ns} ns");
     assert!(service_ns < each_ns / 20.0, "service time holds what lies between two I/O");

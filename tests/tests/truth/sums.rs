@@ -89,7 +89,7 @@ fn a_record_that_does_not_add_up_is_noticed() {
         |r, at| r.rows[at].carried += 1,
         |r, at| r.rows[at].bytes += 512,
         |r, at| _ = r.rows[at].errors.insert(5, 1),
-        |r, at| r.rows[at].in_flight_mean *= 1.000_01,
+        |r, at| r.rows[at].in_flight_mean = r.rows[at].in_flight_mean.map(|mean| mean * 1.000_01),
         |r, at| r.rows[at].end_ns += 1,
         |r, at| _ = r.rows.remove(at),
         |r, _| _ = r.log.pop(),

@@ -29,8 +29,8 @@ fn op(op: Op, times: impl Iterator<Item = u64>) -> OpResult {
         errors: [(5, 1)].into(),
         window_completed: completed,
         window_bytes: completed * 4096,
-        iops: completed as f64 / 2.0,
-        bandwidth_bytes_per_s: completed as f64 * 2048.0,
+        iops: Some(completed as f64 / 2.0),
+        bandwidth_bytes_per_s: Some(completed as f64 * 2048.0),
         service: histogram.summary(),
         response: None,
     }
@@ -38,8 +38,13 @@ fn op(op: Op, times: impl Iterator<Item = u64>) -> OpResult {
 
 /// Reads of stream x take 1..=1000 us, those of y 1001..=2000 us; only x writes, twice.
 fn result() -> StepResult {
-    let stream =
-        |name: &str, ops| StreamResult { name: name.to_owned(), ops, in_flight_mean: 1.0, zero_reads: 3 };
+    let stream = |name: &str, ops| StreamResult {
+        name: name.to_owned(),
+        ops,
+        in_flight_mean: Some(1.0),
+        ended_after_ns: None,
+        zero_reads: 3,
+    };
     let x = vec![op(Op::Read, (1..=1000).map(|us| us * 1000)), op(Op::Write, [50, 70].into_iter())];
     let y = vec![op(Op::Read, (1001..=2000).map(|us| us * 1000)), op(Op::Write, std::iter::empty())];
     StepResult {
@@ -51,7 +56,7 @@ fn result() -> StepResult {
         window_ns: 2_000_000_000,
         tail_ns: 0,
         streams: vec![stream("x", x), stream("y", y)],
-        depth: Depth { asked: 1, mean: 1.0, max: 1 },
+        depth: Depth { asked: 1, mean: Some(1.0), max: 1 },
         cpu: Cpu::default(),
         workers: Vec::new(),
         timing: Timing { clock: "virtual".to_owned(), stamps: Stamps::Simulated, resolution_ns: 1.0 },
@@ -130,6 +135,7 @@ fn nothing_measured_does_not_hold() {
     assert_eq!((none[0].measured, none[0].held), (None, false));
     let mut stopped = result();
     stopped.window_ns = 0;
+    stopped.streams.iter_mut().flat_map(|stream| &mut stream.ops).for_each(|op| op.iops = None);
     assert!(!evaluate(&item("iops >= 0"), &[stopped])[0].held);
 }
 

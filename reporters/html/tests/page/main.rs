@@ -53,7 +53,7 @@ fn tables_are_there_without_a_script() {
         "8214565720323",
         "iodyno run drive-check.toml --target /dev/nvme0n1",
         "block_size 4KiB",
-        "a stamp per completion, resolution 31 ns",
+        "a stamp per turn of the queue, resolution 31 ns",
     ] {
         assert!(before_script.contains(text), "no `{text}` in the page");
     }
@@ -99,7 +99,7 @@ fn two_runs_stand_side_by_side() {
     second.results.items.remove(3);
     second.steps(|step| {
         for op in step.result.streams.iter_mut().flat_map(|s| &mut s.ops) {
-            op.iops *= 1.25;
+            op.iops = op.iops.map(|iops| iops * 1.25);
         }
     });
     let page = render(&[first, second]);
@@ -173,7 +173,7 @@ fn nothing_measured_is_not_zero() {
     example.steps(|step| {
         for op in step.result.streams.iter_mut().flat_map(|s| &mut s.ops) {
             (op.service, op.completed, op.window_completed) = (None, 0, 0);
-            (op.iops, op.bandwidth_bytes_per_s) = (0.0, 0.0);
+            (op.iops, op.bandwidth_bytes_per_s) = (Some(0.0), Some(0.0));
         }
     });
     let page = render(&[example]);
