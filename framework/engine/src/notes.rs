@@ -1,7 +1,9 @@
 //! Remarks on a result: what a reader must know before believing its numbers. Codes are fixed.
 
 use iodyno_plugin::{CompletionStyle, Op};
-use iodyno_record::{End, Fill, Note, NoteLevel, Stamps, StepResult, StepSpec, StreamResult, TargetKind};
+use iodyno_record::{
+    End, Fill, Note, NoteLevel, Phase, Stamps, StepResult, StepSpec, StreamResult, TargetKind,
+};
 
 use crate::collect::Totals;
 use crate::layout::Layout;
@@ -25,7 +27,7 @@ pub(crate) fn notes(spec: &StepSpec, layout: &Layout, totals: &Totals, result: &
         depth_not_reached(spec, layout, result),
         cpu_limited(layout, result),
         kernel_helpers(result),
-        late_stamps(totals, result),
+        late_stamps(spec, totals, result),
         ended_early(spec, result),
         long_rows(totals),
     ];
@@ -132,11 +134,13 @@ fn kernel_helpers(result: &StepResult) -> Option<Note> {
     (helper_ns > 0).then(|| warning("kernel_helpers", text()))
 }
 
-fn late_stamps(totals: &Totals, result: &StepResult) -> Option<Note> {
+fn late_stamps(spec: &StepSpec, totals: &Totals, result: &StepResult) -> Option<Note> {
     let resolution_ns = result.timing.resolution_ns;
     let mean_ns =
         result.ops(None).filter_map(|op| op.service.as_ref().map(|s| s.mean_ns)).reduce(f64::min)?;
-    let measured = result.timing.stamps == Stamps::PerTurn && totals.blind_turns > 0;
+    // Nobody fills to learn of latencies.
+    let measured =
+        spec.phase == Phase::Load && result.timing.stamps == Stamps::PerTurn && totals.blind_turns > 0;
     let text = || {
         format!(
             "a latency may be off by {}, which is much of it: completions are seen when their worker has done with \
