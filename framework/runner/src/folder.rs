@@ -4,7 +4,7 @@
 //! fsynced when the plan is stored, after every step and at the end, never during a step, where it would
 //! disturb what is measured: a power cut loses at most the step in progress.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -86,7 +86,16 @@ impl RunFolder {
         };
         let (events, rows, histograms) =
             (append(names::EVENTS)?, append(names::ROWS)?, append(names::HISTOGRAMS)?);
+        // Tells readers that the run goes on, for as long as it does. Where the file system has no locks, they take
+        // it for one that was killed.
+        drop(events.try_lock());
         Ok((RunFolder { path, events, rows, histograms }, id))
+    }
+
+    /// Whether a run goes on that writes into `folder`.
+    pub(crate) fn is_in_use(folder: &Path) -> bool {
+        let lock = File::open(folder.join(names::EVENTS)).map(|events| events.try_lock_shared());
+        matches!(lock, Ok(Err(TryLockError::WouldBlock)))
     }
 
     /// Where it is.

@@ -4,6 +4,7 @@
 //! The main flow: [`resolve`] looks at targets, the suite crate makes the plan, [`run()`] does it, [`load()`]
 //! reads the run folder back, [`report()`] makes documents of it.
 
+mod consistency;
 mod control;
 mod error;
 mod folder;

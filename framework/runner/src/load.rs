@@ -1,17 +1,19 @@
 //! Reads a run folder, whole or cut short, into what reporters get.
 
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use iodyno_plugin::RunView;
 use iodyno_record::{
-    Envelope, Event, ItemKind, ItemResult, Note, Outcome, Plan, Results, Row, Run, SCHEMA_VERSION,
-    StepRecord, StepSpec,
+    Envelope, Event, HdrLog, ItemKind, ItemResult, Note, NoteLevel, Outcome, Plan, Results, Row, Run,
+    SCHEMA_VERSION, StepRecord, StepSpec,
 };
 use serde::de::DeserializeOwned;
 
+use crate::consistency;
 use crate::error::RunError;
-use crate::folder::{RunHeader, names};
+use crate::folder::{RunFolder, RunHeader, names};
 use crate::salvage::salvage;
 
 /// A run read back.
@@ -33,22 +35,27 @@ impl Loaded {
     }
 }
 
-/// Reads a run folder. A run that was killed is complete up to its last recorded line, its unfinished step
-/// is rebuilt from rows and histograms, and it is marked interrupted.
+/// Reads a run folder. A run that was killed, or goes on, is complete up to its last recorded line, its unfinished
+/// step is rebuilt from rows and histograms, and it is marked interrupted. What does not add up is remarked on.
 ///
 /// # Errors
 /// When the folder is none, or damaged elsewhere than at the end of a file.
 pub fn load(folder: &Path) -> Result<Loaded, RunError> {
     let header: RunHeader = document(folder, names::RUN)?;
     if header.schema_version > SCHEMA_VERSION {
-        let reason =
-            format!("it has schema {}, this version reads up to {SCHEMA_VERSION}", header.schema_version);
+        let reason = format!(
+            "{}: it has schema {}, this version reads up to {SCHEMA_VERSION}",
+            names::RUN,
+            header.schema_version
+        );
         return Err(RunError::record(folder, reason));
     }
+    // Asked before anything is read: a run that ends meanwhile has written all of it.
+    let goes_on = RunFolder::is_in_use(folder);
     let (events, rows) = (lines(folder, names::EVENTS)?, lines(folder, names::ROWS)?);
     let histograms = lines(folder, names::HISTOGRAMS)?;
     let plan: Plan = document(folder, names::PLAN)?;
-    let replay = Replay::of(folder, &plan, &events, &rows, &histograms)?;
+    let replay = Replay::of(folder, &plan, [&events, &rows, &histograms], goes_on)?;
     let run = Run {
         id: header.id,
         outcome: replay.outcome.unwrap_or(Outcome::Interrupted),
@@ -71,6 +78,8 @@ pub fn load(folder: &Path) -> Result<Loaded, RunError> {
 const STOPS_HERE: &str =
     "the record stops here: iodyno was killed, its disk was full, or the machine went down";
 
+const GOES_ON: &str = "this is what it had recorded when it was read";
+
 /// What the event log tells.
 #[derive(Default)]
 struct Replay {
@@ -87,13 +96,20 @@ impl Replay {
     fn of(
         folder: &Path,
         plan: &Plan,
-        events: &[u8],
-        rows: &[u8],
-        histograms: &[u8],
+        [events, rows, histograms]: [&[u8]; 3],
+        goes_on: bool,
     ) -> Result<Self, RunError> {
         let mut replay = Replay::default();
-        for (number, line) in numbered(events) {
+        for (seq, (number, line)) in (0..).zip(numbered(events)) {
             let envelope: Envelope = parse(folder, names::EVENTS, number, line)?;
+            if envelope.seq != seq {
+                let found = envelope.seq;
+                let reason = format!(
+                    "{}, line {number}: it is event {found}, where event {seq} should be: lines are missing, or stand twice",
+                    names::EVENTS
+                );
+                return Err(RunError::record(folder, reason));
+            }
             replay.last_unix_ms = envelope.unix_ms;
             replay.apply(envelope);
         }
@@ -101,10 +117,20 @@ impl Replay {
         let rows = numbered(rows)
             .map(|(number, line)| parse::<Row>(folder, names::ROWS, number, line))
             .collect::<Result<Vec<_>, _>>()?;
+        let damaged = |e: &dyn Display| RunError::record(folder, format!("{}: {e}", names::HISTOGRAMS));
+        let log = std::str::from_utf8(histograms).map_err(|e| damaged(&e))?;
+        let log = HdrLog::read(log).map_err(|e| damaged(&e))?;
+        if goes_on {
+            replay.notes.push(Note {
+                level: NoteLevel::Warning,
+                code: "goes_on".to_owned(),
+                text: format!("the run is not over: {GOES_ON}"),
+            });
+        }
+        let finished = replay.items.iter().flat_map(|item| &item.steps).chain(&replay.steps);
+        let remarks = consistency::remarks(finished, &rows, &log);
+        replay.notes.extend(remarks);
         if let Some((spec, started)) = replay.open_step.take() {
-            let text = std::str::from_utf8(histograms).map_err(|e| RunError::record(folder, e))?;
-            let log = iodyno_record::HdrLog::read(text)
-                .map_err(|e| RunError::record(folder, format!("{}: {e}", names::HISTOGRAMS)))?;
             let (result, ended) = salvage(&spec, started, &rows, &log);
             replay.last_unix_ms = replay.last_unix_ms.max(ended);
             replay.steps.push(StepRecord { spec: *spec, result });
@@ -116,7 +142,7 @@ impl Replay {
                 name,
                 kind: plan.items.get(item as usize).map_or(ItemKind::Test, |planned| planned.kind),
                 outcome: Outcome::Interrupted,
-                reason: Some(STOPS_HERE.to_owned()),
+                reason: Some(if goes_on { GOES_ON } else { STOPS_HERE }.to_owned()),
                 expects: Vec::new(),
                 steps,
             });

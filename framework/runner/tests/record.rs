@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use iodyno_host::Registry;
 use iodyno_record::{Envelope, Event, Histogram, Outcome, Row, RowKind, Stamps};
 use iodyno_runner::{
-    Control, Finished, Grants, OutputRequest, Place, RunRequest, load, report, resolve, run,
+    Control, Finished, Grants, Observer, OutputRequest, Place, RunRequest, load, report, resolve, run,
 };
 use iodyno_suite::{Overrides, Suite};
 
@@ -52,6 +52,10 @@ impl Bench {
     }
 
     fn run(&self, suite: &str, seen: &mut Vec<Envelope>) -> Finished {
+        self.run_watched(suite, &mut |envelope| seen.push(envelope.clone()))
+    }
+
+    fn run_watched(&self, suite: &str, observer: &mut Observer<'_>) -> Finished {
         let (parsed, overrides) = (Suite::parse("record.toml", suite).unwrap(), Overrides::default());
         let requests = iodyno_suite::targets(&parsed, &overrides, &self.registry).unwrap();
         let facts = resolve(&requests).unwrap();
@@ -65,7 +69,7 @@ impl Bench {
             registry: &self.registry,
             control: &self.control,
         };
-        run(&request, &mut |_| {}, &mut |envelope| seen.push(envelope.clone())).unwrap()
+        run(&request, &mut |_| {}, &mut |envelope| observer(envelope)).unwrap()
     }
 
     fn rows(folder: &Path) -> Vec<Row> {
@@ -324,4 +328,119 @@ fn what_is_left_in_the_page_cache_is_written_out() {
     let results = load(&bench.run_on_scratch(&suite).unwrap().folder).unwrap().results;
     let notes: Vec<&str> = results.items[1].steps[0].result.notes.iter().map(|n| n.code.as_str()).collect();
     assert!(notes.contains(&"write_back") && notes.contains(&"page_cache"), "{notes:?}");
+}
+
+/// What it makes of a file; `None` removes it.
+type Damage = fn(&[u8]) -> Option<Vec<u8>>;
+
+const DAMAGES: [(&str, Damage); 9] = [
+    ("missing", |_| None),
+    ("empty", |_| Some(Vec::new())),
+    ("first half only", |bytes| Some(bytes[..bytes.len() / 2].to_vec())),
+    ("second half only", |bytes| Some(bytes[bytes.len() / 2..].to_vec())),
+    ("first line gone", |bytes| Some(without_line(bytes, 0))),
+    ("a line in the middle gone", |bytes| Some(without_line(bytes, bytes.len() / 2))),
+    ("a line in the middle twice", twice),
+    ("a byte in the middle is 0xff", |bytes| Some(with_byte(bytes, bytes.len() / 2, |_| 0xff))),
+    ("a digit of a count is another", |bytes| {
+        let at = find(bytes, b"\"completed\":").or_else(|| bytes.iter().rposition(u8::is_ascii_digit))?;
+        Some(with_byte(bytes, at, |digit| if digit == b'9' { b'8' } else { digit + 1 }))
+    }),
+];
+
+/// The start of the line that `at` lies in, and the start of the next one.
+fn line_around(bytes: &[u8], at: usize) -> (usize, usize) {
+    let start = bytes[..at].iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
+    (start, bytes[at..].iter().position(|b| *b == b'\n').map_or(bytes.len(), |end| at + end + 1))
+}
+
+fn without_line(bytes: &[u8], at: usize) -> Vec<u8> {
+    let (start, end) = line_around(bytes, at);
+    [&bytes[..start], &bytes[end..]].concat()
+}
+
+fn twice(bytes: &[u8]) -> Option<Vec<u8>> {
+    let (start, end) = line_around(bytes, bytes.len() / 2);
+    Some([&bytes[..end], &bytes[start..]].concat())
+}
+
+fn with_byte(bytes: &[u8], at: usize, change: fn(u8) -> u8) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[at] = change(bytes[at]);
+    bytes
+}
+
+/// Where the number behind the last `key` begins.
+fn find(bytes: &[u8], key: &[u8]) -> Option<usize> {
+    bytes.windows(key.len()).rposition(|window| window == key).map(|at| at + key.len())
+}
+
+/// A damaged record is refused with the file's name, or says of itself that it is not all, or gives what it would
+/// have given whole. It never gives other results in silence.
+#[test]
+fn no_damage_changes_results_in_silence() {
+    let bench = Bench::new();
+    let folder = bench.run(SUITE, &mut Vec::new()).folder;
+    let whole = load(&folder).unwrap();
+    assert!(whole.results.notes.iter().all(|note| note.code != "record_damaged"));
+    let (mut told, mut without_effect) = (Vec::new(), Vec::new());
+    for name in
+        ["run.json", "plan.json", "environment.json", "events.ndjson", "rows.ndjson", "histograms.hlog"]
+    {
+        let path = folder.join(name);
+        let bytes = fs::read(&path).unwrap();
+        for (what, damage) in DAMAGES {
+            match damage(&bytes) {
+                Some(damaged) if damaged == bytes => continue,
+                Some(damaged) => fs::write(&path, damaged).unwrap(),
+                None => fs::remove_file(&path).unwrap(),
+            }
+            match load(&folder) {
+                Err(e) => {
+                    assert!(e.to_string().contains(name), "{name}, {what}: {e}");
+                    told.push((name, what));
+                }
+                Ok(loaded) => {
+                    let remarked = loaded.results.notes.iter().any(|note| note.code == "record_damaged");
+                    if remarked || loaded.results.run.outcome == Outcome::Interrupted {
+                        told.push((name, what));
+                    } else {
+                        let same = loaded.results.items == whole.results.items;
+                        assert!(same, "{name}, {what}: other results, and nothing says so");
+                        without_effect.push((name, what));
+                    }
+                }
+            }
+            fs::write(&path, &bytes).unwrap();
+        }
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        let message = load(&folder).unwrap_err().to_string();
+        assert!(message.contains(name), "{message}");
+        fs::remove_dir(&path).unwrap();
+        fs::write(&path, &bytes).unwrap();
+    }
+    println!("told: {told:#?}\nwithout effect on the results: {without_effect:#?}");
+    // Only what a document says of itself, and the log's line about its format, may be another unnoticed.
+    let may_be = |(name, what): &(&str, &str)| {
+        name.ends_with(".json") || (*name, *what) == ("histograms.hlog", "first line gone")
+    };
+    assert!(without_effect.iter().all(may_be), "{without_effect:?}");
+}
+
+#[test]
+fn a_run_that_goes_on_says_so() {
+    let bench = Bench::new();
+    let mut read = None;
+    let finished = bench.run_watched(SUITE, &mut |envelope| {
+        if is_start_of("mixed")(&envelope.event) {
+            let run = fs::read_dir(bench.folder.path()).unwrap().next().unwrap().unwrap();
+            read = Some(load(&run.path()).unwrap().results);
+        }
+    });
+    let results = read.expect("the test was started");
+    assert!(results.notes.iter().any(|note| note.code == "goes_on"), "{:?}", results.notes);
+    assert!(results.items.last().unwrap().reason.as_ref().unwrap().contains("when it was read"));
+    let notes = load(&finished.folder).unwrap().results.notes;
+    assert!(notes.iter().all(|note| note.code != "goes_on"), "{notes:?}");
 }
