@@ -69,7 +69,7 @@ impl Job<'_> {
         if simulated {
             // No data moves, and nothing outlives a turn: one buffer does for all.
             let len = shapes.iter().map(|shape| shape.len).max().unwrap_or(0);
-            shapes = vec![BufferShape { count: 1, len }];
+            shapes = vec![BufferShape { count: 1, spares: 0, len }];
         }
         let mut buffers = guarded(|| IoBuffers::new(target, &shapes, zeroes, |out| lanes.scribble(out)))
             .map_err(|e| self.backend(&e))?

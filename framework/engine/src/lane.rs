@@ -2,10 +2,11 @@
 //! slots that its lanes may use, and decides which lane is asked next.
 
 use iodyno_plugin::random::{Random, derive};
-use iodyno_plugin::{Completion, Feedback, More, Op, Request, Stream, StreamSpec};
+use iodyno_plugin::{Completion, CompletionStyle, Feedback, More, Op, Request, Stream, StreamSpec};
 use iodyno_record::Fill;
 
 use crate::admission::{Admission, Multiple};
+use crate::ahead::SPARES_MAX;
 use crate::job::Job;
 use crate::layout::Share;
 use crate::memory::BufferShape;
@@ -215,6 +216,8 @@ pub(crate) struct Lanes {
     /// Most requests of a pool in one turn.
     quota: usize,
     payload: Payload,
+    /// What writes will write can be made while others are in flight.
+    ahead: bool,
     /// The pool and lane whose generator is being called.
     calling: Option<(usize, usize)>,
 }
@@ -244,13 +247,20 @@ impl Lanes {
                 draw: Draw::new(seed, weights, share.outstanding as usize),
             });
         }
-        Ok(Lanes { quota: (BATCH / pools.len()).max(1), pools, payload, calling: None })
+        let ahead = job.layout.target.completion != CompletionStyle::Inline && !job.layout.target.simulated;
+        Ok(Lanes { quota: (BATCH / pools.len()).max(1), pools, payload, ahead, calling: None })
     }
 
     /// The buffers that these lanes need, in the order of their slots; and how many zeroes.
     pub(crate) fn buffer_shapes(&self) -> (Vec<BufferShape>, usize) {
+        // What completes within the call leaves no time to make anything ahead.
+        let spares = |p: &Pool| match self.ahead && p.lanes.iter().any(|l| l.writes() && l.fill != Fill::Zero)
+        {
+            true => p.free.len().min(SPARES_MAX),
+            false => 0,
+        };
         let longest = |lanes: &[Lane]| lanes.iter().map(|l| l.admission.max_len as usize).max().unwrap_or(0);
-        let shape = |p: &Pool| BufferShape { count: p.free.len(), len: longest(&p.lanes) };
+        let shape = |p: &Pool| BufferShape { count: p.free.len(), spares: spares(p), len: longest(&p.lanes) };
         let zeroes = self.pools.iter().flat_map(|p| &p.lanes).filter(|l| l.fill == Fill::Zero && l.writes());
         (
             self.pools.iter().map(shape).collect(),
@@ -290,6 +300,11 @@ impl Lanes {
         cells.sort_unstable();
         cells.dedup();
         cells
+    }
+
+    /// Makes some of what the next writes will write, unless all is made; says whether it did.
+    pub(crate) fn make_ahead(&mut self, queue: &mut SlotQueue) -> bool {
+        queue.ahead().map(|part| self.payload.write(part)).is_some()
     }
 
     /// Fills a buffer as a write would.
@@ -423,7 +438,7 @@ impl Lane {
             let Request { op, hint, len, offset, .. } = *request;
             let zeroes = WRITE && op == Op::Write as u8 && fill == Fill::Zero;
             if WRITE && op == Op::Write as u8 && !zeroes {
-                payload.write(queue.buffer(*slot, len));
+                payload.write(queue.unmade(*slot, tag.pool, len));
             }
             queue.push(*slot, Io { op, hint, len, offset: region_offset + offset, seq, tag, zeroes });
             seq += 1;

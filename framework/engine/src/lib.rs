@@ -24,6 +24,7 @@
 use std::sync::Arc;
 
 mod admission;
+mod ahead;
 mod clock;
 mod collect;
 mod cpu;

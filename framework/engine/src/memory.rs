@@ -100,6 +100,8 @@ pub(crate) struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BufferShape {
     pub(crate) count: usize,
+    /// So many more belong to no slot.
+    pub(crate) spares: usize,
     pub(crate) len: usize,
 }
 
@@ -153,13 +155,15 @@ pub(crate) struct IoBuffers {
     blocks: Vec<Block>,
     /// One for each slot.
     pub(crate) places: Vec<Place>,
+    /// Those that belong to no slot, of each shape.
+    pub(crate) spares: Vec<Vec<Place>>,
     /// Zeroes of the longest length, for writes of zeroes. Blocks begin as zeroes, and this one is never written.
     pub(crate) zeroes: Option<Place>,
 }
 
 impl IoBuffers {
-    /// Buffers for all slots, in the order of `shapes`, filled by `fill`: what a backend leaves untouched must
-    /// not look like zeroes that it read. `zeroes_len` asks for a block of zeroes beside them.
+    /// Buffers for all slots, in the order of `shapes`, and spare ones, filled by `fill`: what a backend leaves
+    /// untouched must not look like zeroes that it read. `zeroes_len` asks for a block of zeroes beside them.
     ///
     /// # Errors
     /// When a buffer is too long, or there is no memory.
@@ -169,13 +173,15 @@ impl IoBuffers {
         zeroes_len: usize,
         mut fill: impl FnMut(&mut [u8]),
     ) -> Result<Self, String> {
-        let mut buffers = IoBuffers { blocks: Vec::new(), places: Vec::new(), zeroes: None };
+        let mut buffers =
+            IoBuffers { blocks: Vec::new(), places: Vec::new(), spares: Vec::new(), zeroes: None };
         for shape in shapes {
             let stride = shape.len.max(1).next_multiple_of(PAGE);
             if stride > BLOCK_MAX {
                 return Err(format!("a request of {} bytes is too long: at most {BLOCK_MAX}", shape.len));
             }
-            let mut left = shape.count;
+            let first_spare = buffers.places.len() + shape.count;
+            let mut left = shape.count + shape.spares;
             while left > 0 {
                 let count = left.min(BLOCK_MAX / stride);
                 let first = buffers.block(target, count * stride, stride)?;
@@ -186,6 +192,8 @@ impl IoBuffers {
                 buffers.places.extend((0..count).map(place));
                 left -= count;
             }
+            let spares = buffers.places.split_off(first_spare);
+            buffers.spares.push(spares);
         }
         if zeroes_len > 0 {
             let len = zeroes_len.next_multiple_of(PAGE);

@@ -8,6 +8,7 @@ use std::slice;
 
 use iodyno_plugin::{Completion, Op, Queue, Submission, Turn, Wait};
 
+use crate::ahead::Ahead;
 use crate::memory::{IoBuffers, Place};
 use crate::payload::all_zero;
 use crate::recorder::Recorder;
@@ -89,6 +90,7 @@ pub(crate) struct SlotQueue {
     queue: Option<Box<dyn Queue>>,
     buffers: Option<IoBuffers>,
     zeroes: Option<Place>,
+    ahead: Ahead,
     slots: Vec<Slot>,
     batch: Vec<Submission>,
     done: Vec<Completion>,
@@ -99,7 +101,7 @@ pub(crate) struct SlotQueue {
 
 impl SlotQueue {
     /// A queue over `buffers`, which it was made with, that takes up to `done` completions in a turn.
-    pub(crate) fn new(queue: Box<dyn Queue>, buffers: IoBuffers, done: usize) -> Self {
+    pub(crate) fn new(queue: Box<dyn Queue>, mut buffers: IoBuffers, done: usize) -> Self {
         let slot = |place: &Place| Slot {
             start_ns: 0,
             seq: 0,
@@ -113,6 +115,7 @@ impl SlotQueue {
         SlotQueue {
             queue: Some(queue),
             zeroes: buffers.zeroes,
+            ahead: Ahead::new(std::mem::take(&mut buffers.spares)),
             slots: buffers.places.iter().map(slot).collect(),
             batch: Vec::with_capacity(buffers.places.len()),
             buffers: Some(buffers),
@@ -144,14 +147,31 @@ impl SlotQueue {
         self.unsure = true;
     }
 
-    /// The buffer of a slot that is free.
+    /// What a slot that is free still needs to write `len` bytes: the part of its buffer that is not made yet. It
+    /// may get another buffer, of those of `pool`.
     #[inline]
-    pub(crate) fn buffer(&mut self, slot: u32, len: u32) -> &mut [u8] {
-        let Slot { state, place, .. } = &self.slots[slot as usize];
+    pub(crate) fn unmade(&mut self, slot: u32, pool: u16, len: u32) -> &mut [u8] {
+        let Slot { state, place, .. } = &mut self.slots[slot as usize];
         assert!(*state == State::Free && len <= place.len);
-        // SAFETY: the buffer is at least `len` long and lives as long as `self`. Its slot is free, so that the
-        // kernel does not use it, and the borrow of `self` keeps it so.
-        unsafe { slice::from_raw_parts_mut(place.start, len as usize) }
+        let made = self.ahead.take(pool, len, place);
+        // SAFETY: all buffers of a pool are as long, so at least `len`, and live as long as `self`. The slot is
+        // free, so that the kernel does not use it, and the borrow of `self` keeps it so.
+        let buffer = unsafe { slice::from_raw_parts_mut(place.start, len as usize) };
+        &mut buffer[made..]
+    }
+
+    /// Whether there is something to make for the next writes.
+    #[inline]
+    pub(crate) fn wants_ahead(&self) -> bool {
+        self.ahead.is_wanted()
+    }
+
+    /// A part of a buffer that the next write will want to have made, and counts as made from now on.
+    pub(crate) fn ahead(&mut self) -> Option<&mut [u8]> {
+        let (place, part) = self.ahead.next()?;
+        // SAFETY: the part lies in the buffer, as it was in one of this pool that was as long. It belongs to no
+        // slot, so that the kernel does not use it; it lives as long as `self`, whose borrow keeps it so.
+        Some(unsafe { slice::from_raw_parts_mut(place.start.add(part.start), part.len()) })
     }
 
     /// Puts an I/O into the batch.

@@ -125,6 +125,9 @@ impl Driver<'_> {
                     break;
                 }
             };
+            if WRITE && self.queue.queued() == 0 && self.lanes.make_ahead(&mut self.queue) {
+                self.idle = 0;
+            }
             // A fresh stamp: what the generator took is not the target's.
             now_ns = clock.now();
             if now_ns >= self.shared.end_ns() {
@@ -139,7 +142,8 @@ impl Driver<'_> {
                 }
                 continue;
             }
-            let min = u32::from(supply != Supply::More);
+            let more = supply == Supply::More || WRITE && self.queue.wants_ahead();
+            let min = u32::from(!more);
             now_ns = self.turn::<FEEDBACK>(clock, now_ns, min)?;
         }
         self.queue.withdraw();
