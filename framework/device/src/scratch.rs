@@ -37,9 +37,9 @@ pub enum State {
     Missing,
     /// A file that iodyno did not make or that was changed since; [`create`] will refuse.
     Foreign,
-    /// A file of iodyno's that must be written in full before it is read; [`create`] gives it the right size.
+    /// A file of iodyno's that must be filled before it is read; [`create`] gives it the right size.
     NeedsFill,
-    /// A file of iodyno's with the size asked for, written in full.
+    /// A file of iodyno's with the size asked for, written in full, with more than zeroes.
     Ready,
 }
 
@@ -95,17 +95,18 @@ pub fn create(path: &Path, size_bytes: u64) -> Result<(), DeviceError> {
     allocate(&path, size_bytes)
 }
 
-/// Remembers that a scratch file has been written in full. Makes its data durable first.
+/// Remembers that a scratch file has been written in full, so that reads of it measure something; or that this is
+/// so no more. What was written is durable then.
 ///
 /// # Errors
 /// When the target is no scratch file, or the system refuses.
-pub fn mark_filled(target: &OpenTarget) -> Result<(), DeviceError> {
+pub fn mark_filled(target: &OpenTarget, filled: bool) -> Result<(), DeviceError> {
     let path = PathBuf::from(target.facts().path.as_deref().unwrap_or_default());
     if target.grant().is_none_or(|grant| grant.why() != OWN) {
         return Err(DeviceError::Foreign { path });
     }
     rustix::fs::fsync(target.fd()).map_err(|e| DeviceError::system("make durable", &path, e))?;
-    write_mark(target.fd(), &path, true, target.facts().size_bytes)
+    write_mark(target.fd(), &path, filled, target.facts().size_bytes)
 }
 
 /// Where a scratch file goes when no path was given: the current folder, or `/var/tmp` with a note when that

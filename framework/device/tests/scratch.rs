@@ -27,7 +27,7 @@ fn fill(path: &Path, direct: bool) -> OpenTarget {
         let written = rustix::io::pwrite(target.fd(), &memory[start..start + len], offset).unwrap();
         assert_eq!(written, len);
     }
-    mark_filled(&target).unwrap();
+    mark_filled(&target, true).unwrap();
     target
 }
 
@@ -135,7 +135,7 @@ fn a_file_of_somebody_else() {
     before.check();
     // A grant allows to write to it, but does not make it iodyno's.
     let target = open_write(&probe("x", &path).unwrap(), true, &grant(&path)).unwrap();
-    is_foreign(mark_filled(&target));
+    is_foreign(mark_filled(&target, true));
     drop(target);
     assert_eq!(state(&path, MIB).unwrap(), State::Foreign);
     for (name, content) in [("empty", ""), ("text", "iodyno")] {

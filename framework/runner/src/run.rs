@@ -181,9 +181,9 @@ impl Runner<'_, '_> {
         debug!(?spec, "asked");
         self.journal.send(Event::StepStarted { spec: Box::new(spec.clone()) })?;
         let mut result = if spec.phase == Phase::Idle { self.idle(spec)? } else { self.load(item, spec)? };
-        if spec.phase == Phase::Fill
+        let cared_for = self.targets.after_step(item, spec, &result);
+        if let Err(e) = cared_for
             && result.end == End::Completed
-            && let Err(e) = self.targets.make_durable(item, spec, &result)
         {
             result.end = End::Failed { reason: e.to_string() };
         }

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use iodyno_device::scratch::{self, State};
 use iodyno_device::{DeviceError, Grants, OpenTarget, Refusal};
-use iodyno_record::{DeviceFacts, Item, Note, Op, Plan, PlanTarget, StepResult, StepSpec, TargetKind};
+use iodyno_record::{
+    DeviceFacts, End, Fill, Item, Note, Op, Phase, Plan, PlanTarget, StepResult, StepSpec, TargetKind,
+};
 use iodyno_suite::{Place, TargetFacts, TargetRequest};
 
 use crate::error::RunError;
@@ -58,8 +60,8 @@ fn look(request: &TargetRequest) -> Result<TargetFacts, RunError> {
             if unfilled {
                 let (path, size) = (path.display(), facts.size_bytes);
                 let text = format!(
-                    "{path} is a scratch file that was never written in full: say `--target {path} --size {size}` \
-                     to have it filled first"
+                    "{path} is a scratch file that is not filled: say `--target {path} --size {size}` to have it \
+                     filled first"
                 );
                 return Err(RunError::Target(text));
             }
@@ -167,8 +169,9 @@ impl OpenTargets {
         self.open.iter().flatten().flat_map(|t| t.notes().iter().cloned()).collect()
     }
 
-    /// After a fill: nothing of it may be left in a cache. A scratch file that was filled whole is marked so.
-    pub(crate) fn make_durable(
+    /// Nothing of a fill may be left in a cache. A scratch file is remembered as filled once it was written whole,
+    /// until zeroes are written to it, for reads of those measure nothing.
+    pub(crate) fn after_step(
         &self,
         item: &Item,
         spec: &StepSpec,
@@ -176,12 +179,20 @@ impl OpenTargets {
     ) -> Result<(), RunError> {
         let Some(target) = self.of(item) else { return Ok(()) };
         let size = target.facts().size_bytes;
+        let asked_to_write = |name: &str| {
+            let mut stream = result.streams.iter().filter(|s| s.name == name);
+            stream.any(|s| s.ops.iter().any(|op| op.op == Op::Write))
+        };
+        let zeroes = spec.streams.iter().any(|s| s.fill == Fill::Zero && asked_to_write(&s.name));
+        let filled = spec.phase == Phase::Fill && result.end == End::Completed;
         let written: u64 = result.ops(Some(Op::Write)).map(|op| op.bytes).sum();
         let whole = written >= size
+            && result.errors(None) == 0
             && spec.streams.iter().any(|s| s.region_offset_bytes == 0 && s.region_len_bytes == size);
-        if self.scratch[item.target as usize] && whole && result.errors(None) == 0 {
-            scratch::mark_filled(target)?;
-        } else {
+        let is_scratch = self.scratch[item.target as usize];
+        if is_scratch && zeroes || is_scratch && filled && whole {
+            scratch::mark_filled(target, !zeroes)?;
+        } else if filled {
             target.sync()?;
         }
         Ok(())

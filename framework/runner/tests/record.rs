@@ -282,6 +282,12 @@ impl Bench {
         };
         run(&request, &mut |_| {}, &mut |_| {})
     }
+
+    /// What was run, by name.
+    fn items_on_scratch(&self, suite: &str) -> Vec<String> {
+        let results = load(&self.run_on_scratch(suite).unwrap().folder).unwrap().results;
+        results.items.into_iter().map(|item| item.name).collect()
+    }
 }
 
 #[test]
@@ -296,8 +302,26 @@ fn a_scratch_file_is_filled_once_and_never_with_what_a_suite_chooses() {
     let names: Vec<&str> = first.items.iter().map(|i| i.name.as_str()).collect();
     assert_eq!(names, ["fill-scratch", "t"]);
     assert_eq!(first.items[1].steps[0].result.streams[0].zero_reads, 0);
-    let second = load(&bench.run_on_scratch(&suite).unwrap().folder).unwrap().results;
-    assert_eq!(second.items.iter().map(|i| i.name.as_str()).collect::<Vec<_>>(), ["t"]);
+    assert_eq!(bench.items_on_scratch(&suite), ["t"]);
+}
+
+#[test]
+fn a_scratch_file_that_zeroes_were_written_to_is_filled_again() {
+    let bench = Bench::new();
+    let suite = |defaults: &str, op: &str| {
+        let test = format!(
+            "workload = {{ plugin = \"synthetic\", mix = {{ {op} = 100 }} }}\nload = {{ outstanding = 1 }}"
+        );
+        on_scratch(bench.folder.path(), &format!("{defaults}\nbackend = \"sync\""), &test)
+    };
+    let zero = "buffers = { fill = \"zero\" }";
+    assert_eq!(bench.items_on_scratch(&suite(zero, "read")), ["fill-scratch", "t"]);
+    assert_eq!(bench.items_on_scratch(&suite("", "write")), ["t"], "none were written");
+    assert_eq!(bench.items_on_scratch(&suite(zero, "write")), ["t"]);
+    assert_eq!(bench.items_on_scratch(&suite("", "read")), ["fill-scratch", "t"]);
+    let own_fill = suite(zero, "read").replace("[[test]]", "[[prepare]]\nfill = {}\n[[test]]");
+    assert_eq!(bench.items_on_scratch(&own_fill), ["fill", "t"]);
+    assert_eq!(bench.items_on_scratch(&suite("", "read")), ["fill-scratch", "t"]);
 }
 
 #[test]

@@ -1,16 +1,36 @@
 //! Whether what was measured holds what was expected.
 
 use iodyno_record::{
-    Comparison, Expect, ExpectResult, Histogram, Item, LatencySummary, Limit, Metric, MetricKind, OpResult,
-    Side, Statistic, StepResult, StreamResult, units,
+    Comparison, Expect, ExpectResult, Histogram, Item, LatencySummary, Limit, Metric, MetricKind, Op,
+    OpResult, Side, Statistic, StepResult, StreamResult, TargetKind, units,
 };
 
 use crate::expect::unit;
 use crate::quantity::Unit;
 
-/// Judges every expectation of an item by its results. What was not measured does not hold.
+/// Judges every expectation of an item by its results. What was not measured does not hold. Where all reads gave
+/// zeroes and nothing is said about that, an expectation that no suite wrote is missed.
 pub fn evaluate(item: &Item, results: &[StepResult]) -> Vec<ExpectResult> {
-    item.expects.iter().map(|expect| judge(expect, results)).collect()
+    let written = item.expects.iter().map(|expect| judge(expect, results));
+    written.chain(results.last().and_then(|result| more_than_zeroes(item, result))).collect()
+}
+
+/// What was never written is never read: a device looks it up in its map and answers at once. Such a result
+/// measures nothing, so it is not for a warning only. Where nothing is stored, nothing can be filled first.
+fn more_than_zeroes(item: &Item, result: &StepResult) -> Option<ExpectResult> {
+    let stores = matches!(item.step.target.kind, TargetKind::File | TargetKind::Block);
+    let is_known = item.expects.iter().any(|expect| expect.metric.kind == MetricKind::ZeroReads);
+    let zero: u64 = result.streams.iter().map(|stream| stream.zero_reads).sum();
+    let reads: u64 = result.ops(Some(Op::Read)).map(|op| op.completed).sum();
+    (stores && !is_known && reads > 0 && zero >= reads).then(|| ExpectResult {
+        text: "zero_reads < read.completed".to_owned(),
+        measured: Some(zero as f64),
+        held: false,
+        remark: Some(format!(
+            "all {reads} reads gave nothing but zeroes, so no storage was measured: fill the target first, or say \
+             expect = [\"zero_reads >= 0\"] where this is meant"
+        )),
+    })
 }
 
 /// A number, and what to bear in mind with it.

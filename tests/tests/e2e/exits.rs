@@ -81,6 +81,20 @@ fn a_crossed_threshold_is_99() {
     judged(r#"expect = ["iops > 1000000"]"#).exits(99).says("CROSSED mixed").says("iops > 1000000");
 }
 
+#[test]
+fn reads_of_what_was_never_written_are_99_unless_that_is_meant() {
+    let folder = folder();
+    std::fs::File::create(folder.path("sparse.dat")).unwrap().set_len(16 << 20).unwrap();
+    let advice = "fill the target first, or say expect = [\"zero_reads >= 0\"]";
+    folder.run("run reads.toml --target sparse.dat").exits(99).says("CROSSED read").says(advice);
+    let meant = crate::READS.replace("workload =", "expect = [\"zero_reads >= 0\"]\n    workload =");
+    folder.file("meant.toml", &meant);
+    folder.run("run meant.toml --target sparse.dat").exits(0);
+    let zero = "[[target]]\n    path = \"/dev/zero\"\n    size = \"16MiB\"\n    [defaults]";
+    folder.file("zero.toml", &crate::READS.replace("[defaults]", zero));
+    folder.run("run zero.toml").exits(0);
+}
+
 const ERRORS: &str = r#"backend = { plugin = "sim", servers = 4, service = "1ms", error_rate = 1 }"#;
 
 #[test]

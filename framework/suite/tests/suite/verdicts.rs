@@ -2,7 +2,7 @@
 
 use iodyno_record::{
     BackendUse, Cpu, Depth, End, ExpectResult, Histogram, Item, Op, OpResult, Stamps, StepResult,
-    StreamResult, Timing,
+    StreamResult, TargetKind, Timing,
 };
 use iodyno_suite::{Next, Overrides, Suite, evaluate, next, plan};
 
@@ -145,4 +145,40 @@ fn a_fixed_item_has_one_step() {
     let Next::Run(step) = next(&item, &[]) else { panic!("nothing to run") };
     assert_eq!(*step, item.step);
     assert_eq!(next(&item, &[result()]), Next::Done);
+}
+
+#[test]
+fn a_test_that_read_only_zeroes_is_missed_unless_its_suite_speaks_of_them() {
+    let mut zeroes = result();
+    for stream in &mut zeroes.streams {
+        stream.zero_reads = 1000;
+    }
+    let verdicts = |kind, expect: &str, result: &StepResult| {
+        let mut item = item(expect);
+        item.step.target.kind = kind;
+        evaluate(&item, std::slice::from_ref(result))
+    };
+    for kind in [TargetKind::File, TargetKind::Block] {
+        let [_, missed] = &verdicts(kind, "iops > 0", &zeroes)[..] else {
+            panic!("no expectation of its own")
+        };
+        assert_eq!((missed.measured, missed.held), (Some(2000.0), false));
+        assert!(
+            missed.remark.as_ref().unwrap().contains("all 2000 reads gave nothing but zeroes"),
+            "{missed:?}"
+        );
+        assert!(verdicts(kind, "zero_reads >= 0", &zeroes).iter().all(|expect| expect.held));
+        let mut one_of_them_is_not = zeroes.clone();
+        one_of_them_is_not.streams[1].zero_reads = 999;
+        assert_eq!(verdicts(kind, "iops > 0", &one_of_them_is_not).len(), 1);
+    }
+    for kind in [TargetKind::Char, TargetKind::Virtual] {
+        assert_eq!(verdicts(kind, "iops > 0", &zeroes).len(), 1);
+    }
+    let mut none_read = zeroes.clone();
+    none_read
+        .streams
+        .iter_mut()
+        .for_each(|s| (s.zero_reads, s.ops) = (0, vec![op(Op::Write, [5].into_iter())]));
+    assert_eq!(verdicts(TargetKind::File, "iops > 0", &none_read).len(), 1);
 }
