@@ -79,6 +79,11 @@ pub(crate) fn assign(base: &mut Node, path: &[(String, Place)], value: Node, sha
     }
     if matches!(shape, Shape::Plugin(_)) {
         open_plugin(base);
+        let named = base.get("plugin").and_then(Node::as_text);
+        if rest.is_empty() && name == "plugin" && named != value.as_text() {
+            // Another plugin has other options.
+            base.raw = Raw::Table(Table::new());
+        }
     }
     let inner = match shape {
         Shape::Table(fields) | Shape::Short { fields, .. } => {

@@ -254,6 +254,26 @@ load = { outstanding = 2 }
 }
 
 #[test]
+fn a_plugin_that_the_command_line_names_begins_with_its_own_options() {
+    let body =
+        format!("[defaults]\nbackend = {{ plugin = \"memory\", servers = 7, service = \"1ms\" }}\n{ONE}");
+    let backend = |arguments: &[&str]| {
+        let plan = planned_on(&body, &set(arguments), facts(GIB));
+        let used = &find(&plan, "a").step.backend;
+        (used.plugin.clone(), used.options.to_json())
+    };
+    let memory = |servers: u32, service: u32| {
+        ("memory".to_owned(), format!(r#"{{"servers":{servers},"service":{service}}}"#))
+    };
+    let fast = |polled: bool| ("fast".to_owned(), format!(r#"{{"polled":{polled}}}"#));
+    assert_eq!(backend(&["test.a.backend.plugin=fast"]), fast(false));
+    assert_eq!(backend(&["test.a.backend.plugin=fast", "test.a.backend.polled=true"]), fast(true));
+    assert_eq!(backend(&["test.a.backend.plugin=memory"]), memory(7, 1_000_000), "it is the same");
+    assert_eq!(backend(&["test.a.backend=memory"]), memory(7, 1_000_000), "it is the same");
+    assert_eq!(backend(&["test.a.backend.servers=8"]), memory(8, 1_000_000));
+}
+
+#[test]
 fn every_value_tells_who_says_it() {
     let body = r#"
 [defaults]
