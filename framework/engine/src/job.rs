@@ -37,6 +37,8 @@ pub(crate) struct WorkerEnd {
     pub(crate) stopped: bool,
     /// When the workload of each of its lanes was done, by stream.
     pub(crate) done_ns: Vec<(usize, Option<u64>)>,
+    /// What its queue told of itself.
+    pub(crate) facts: Vec<Fact>,
 }
 
 impl WorkerEnd {
@@ -47,6 +49,7 @@ impl WorkerEnd {
         in_flight_max: 0,
         stopped: true,
         done_ns: Vec::new(),
+        facts: Vec::new(),
     };
 }
 
@@ -54,7 +57,6 @@ impl WorkerEnd {
 pub(crate) struct Opened {
     pub(crate) queue: SlotQueue,
     pub(crate) intervals: Vec<Interval>,
-    pub(crate) facts: Vec<Fact>,
 }
 
 impl Job<'_> {
@@ -79,16 +81,13 @@ impl Job<'_> {
         }
         let registered = buffers.register();
         let spec = QueueSpec { depth, worker: worker as u32 };
-        let queue = guarded(|| target.queue(&spec, &registered).map(|queue| (queue.facts(), queue)))
-            .map_err(|e| self.backend(&e))?;
-        let (facts, queue) = queue.map_err(|e| self.backend(&format!("cannot open a queue: {e}")))?;
-        let fact = |iodyno_plugin::Fact { name, value, fallback }| Fact { name, value, fallback };
-        let facts = facts.into_iter().map(fact).collect();
+        let queue = guarded(|| target.queue(&spec, &registered)).map_err(|e| self.backend(&e))?;
+        let queue = queue.map_err(|e| self.backend(&format!("cannot open a queue: {e}")))?;
         let done = if simulated { depth as usize } else { lanes.batch() };
         let cells = self.layout.cells.len();
         let count = Recorder::intervals(self.schedule);
         let intervals = (0..count).map(|_| Interval::new(cells)).collect::<Result<_, _>>()?;
-        Ok(Opened { queue: SlotQueue::new(queue, buffers, done), intervals, facts })
+        Ok(Opened { queue: SlotQueue::new(queue, buffers, done), intervals })
     }
 
     /// A driver over what was opened.
@@ -119,12 +118,18 @@ impl Job<'_> {
         }
         let done_ns = driver.lanes.done_ns().collect();
         let report = driver.recorder.finish(failed.then_some(now_ns));
-        if let Err(reason) = guarded(|| drop((driver.queue, driver.lanes))) {
+        let mut facts = Vec::new();
+        let close = || {
+            facts = driver.queue.facts();
+            drop((driver.queue, driver.lanes));
+        };
+        if let Err(reason) = guarded(close) {
             self.shared
                 .fail(now_ns, Fault::Failed(format!("a plugin panicked while it was closed: {reason}")));
         }
         let stopped = !matches!(left, Ok(Ok(Left::Done)));
-        WorkerEnd { cpu: report.cpu, helper_ns: 0, in_flight_max: report.in_flight_max, stopped, done_ns }
+        let in_flight_max = report.in_flight_max;
+        WorkerEnd { cpu: report.cpu, helper_ns: 0, in_flight_max, stopped, done_ns, facts }
     }
 
     fn panicked(&self, driver: &Driver<'_>, panic: &(dyn Any + Send)) -> String {

@@ -7,6 +7,7 @@ use std::mem::ManuallyDrop;
 use std::slice;
 
 use iodyno_plugin::{Completion, Op, Queue, Submission, Turn, Wait};
+use iodyno_record::Fact;
 
 use crate::ahead::Ahead;
 use crate::memory::{IoBuffers, Place};
@@ -145,6 +146,12 @@ impl SlotQueue {
     /// Believes nothing any more that the queue says: its I/O may still be going on.
     pub(crate) fn distrust(&mut self) {
         self.unsure = true;
+    }
+
+    /// What the queue tells of itself.
+    pub(crate) fn facts(&self) -> Vec<Fact> {
+        let told = self.queue.iter().flat_map(|queue| queue.facts());
+        told.map(|iodyno_plugin::Fact { name, value, fallback }| Fact { name, value, fallback }).collect()
     }
 
     /// What a slot that is free still needs to write `len` bytes: the part of its buffer that is not made yet. It

@@ -18,7 +18,6 @@ pub(crate) struct Outcome {
     pub(crate) started_unix_ms: u64,
     /// One for each worker that was started.
     pub(crate) ends: Vec<WorkerEnd>,
-    pub(crate) facts: Vec<Fact>,
 }
 
 /// The result of a step.
@@ -29,7 +28,7 @@ pub(crate) fn result(
     collector: &Collector<'_>,
     outcome: Outcome,
 ) -> StepResult {
-    let Outcome { end, started_unix_ms, ends, facts } = outcome;
+    let Outcome { end, started_unix_ms, ends } = outcome;
     let totals = collector.totals();
     let window_end_ns = collector.reached_ns(RowKind::Measure).unwrap_or(spec.warmup_ns);
     let window_ns = window_end_ns - spec.warmup_ns;
@@ -62,7 +61,7 @@ pub(crate) fn result(
         }),
         workers,
         timing: timing(layout, totals),
-        backend: BackendUse { plugin: parts.backend.clone(), facts },
+        backend: BackendUse { plugin: parts.backend.clone(), facts: facts(&ends) },
         notes: Vec::new(),
     };
     result.notes = notes(spec, layout, totals, &result);
@@ -130,6 +129,17 @@ fn stream(spec: &StepSpec, layout: &Layout, totals: &Totals, index: usize, windo
 fn done_ns(ends: &[WorkerEnd], stream: usize) -> Option<u64> {
     let lanes = ends.iter().flat_map(|end| &end.done_ns).filter(|(of, _)| *of == stream);
     lanes.map(|(_, done_ns)| *done_ns).reduce(|a, b| Some(a?.max(b?)))?
+}
+
+/// What the queues told, each distinct fact once.
+fn facts(ends: &[WorkerEnd]) -> Vec<Fact> {
+    let mut distinct: Vec<Fact> = Vec::new();
+    for fact in ends.iter().flat_map(|end| &end.facts) {
+        if !distinct.contains(fact) {
+            distinct.push(fact.clone());
+        }
+    }
+    distinct
 }
 
 fn workers(ends: &[WorkerEnd], totals: &Totals) -> Vec<WorkerResult> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use iodyno_plugin::CompletionStyle;
-use iodyno_record::{End, Fact, StepResult, StepSpec};
+use iodyno_record::{End, StepResult, StepSpec};
 
 use crate::clock::unix_ms;
 use crate::collect::Collector;
@@ -39,12 +39,12 @@ pub fn run_step(
     let planned_end_ns = spec.measure_ns.map_or(u64::MAX, |measure| spec.warmup_ns.saturating_add(measure));
     let mut collector = Collector::new(spec, &layout, schedule, messages);
     let job = Job { spec, parts, layout: &layout, schedule, shared: Shared::new(planned_end_ns) };
-    let (ends, facts) = match guarded(|| lanes(&job)).and_then(|lanes| lanes) {
+    let ends = match guarded(|| lanes(&job)).and_then(|lanes| lanes) {
         Ok(lanes) if layout.target.simulated => run_simulated(&job, lanes, &mut collector, commands),
         Ok(lanes) => threads::run(&job, lanes, &mut collector, commands),
         Err(reason) => {
             job.shared.fail(0, Fault::Failed(reason));
-            (Vec::new(), Vec::new())
+            Vec::new()
         }
     };
     let cut_short = job.shared.end_ns() < planned_end_ns && ends.iter().any(|end| end.stopped);
@@ -53,7 +53,7 @@ pub fn run_step(
         None if cut_short => End::Interrupted,
         None => End::Completed,
     };
-    let outcome = Outcome { end, started_unix_ms, ends, facts };
+    let outcome = Outcome { end, started_unix_ms, ends };
     result::result(spec, parts, &layout, &collector, outcome)
 }
 
@@ -89,17 +89,16 @@ fn run_simulated(
     lanes: Vec<Lanes>,
     collector: &mut Collector<'_>,
     commands: &Receiver<Command>,
-) -> (Vec<WorkerEnd>, Vec<Fact>) {
+) -> Vec<WorkerEnd> {
     let mailbox = Mailbox::new(Recorder::intervals(job.schedule));
     let mut lanes = lanes.into_iter().next().expect("a simulated target has one worker");
-    let mut opened = match job.open(0, &mut lanes) {
+    let opened = match job.open(0, &mut lanes) {
         Ok(opened) => opened,
         Err(reason) => {
             job.shared.fail(0, Fault::Failed(reason));
-            return (vec![WorkerEnd::ABSENT], Vec::new());
+            return vec![WorkerEnd::ABSENT];
         }
     };
-    let facts = std::mem::take(&mut opened.facts);
     let mut driver = job.driver(opened, lanes, &mailbox);
     let mut attend = |now_ns, often| {
         collector.receive(0, &mailbox);
@@ -115,5 +114,5 @@ fn run_simulated(
     collector.receive(0, &mailbox);
     collector.ended(0);
     collector.tell();
-    (vec![end], facts)
+    vec![end]
 }

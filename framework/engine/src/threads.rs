@@ -5,8 +5,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Scope, ScopedJoinHandle, Thread};
 use std::time::Duration;
 
-use iodyno_record::Fact;
-
 use crate::Command;
 use crate::clock::{Clock, monotonic_ns};
 use crate::collect::Collector;
@@ -66,8 +64,8 @@ struct Start<'a> {
 
 struct Ready {
     worker: usize,
-    /// The thread's id, and what its queue told of itself.
-    opened: Result<(u32, Vec<Fact>), String>,
+    /// The thread's id.
+    opened: Result<u32, String>,
 }
 
 /// Tells the collector that a worker is over, however that came.
@@ -83,13 +81,13 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Runs a step and waits for its end. Gives what each worker came to, and facts about the queues.
+/// Runs a step and waits for its end. Gives what each worker came to.
 pub(crate) fn run(
     job: &Job<'_>,
     lanes: Vec<Lanes>,
     collector: &mut Collector<'_>,
     commands: &Receiver<Command>,
-) -> (Vec<WorkerEnd>, Vec<Fact>) {
+) -> Vec<WorkerEnd> {
     let intervals = Recorder::intervals(job.schedule);
     let mailboxes: Vec<Mailbox> = lanes.iter().map(|_| Mailbox::new(intervals)).collect();
     let gate = Gate::default();
@@ -109,7 +107,7 @@ pub(crate) fn run(
             }
         }
         drop(ready);
-        let (tids, facts) = all_ready(job, handles.len(), &opened);
+        let tids = all_ready(job, handles.len(), &opened);
         let origin_ns = if job.shared.end_ns() == 0 { Gate::ABANDONED } else { monotonic_ns() };
         gate.open(origin_ns);
         handles.iter().for_each(|handle| handle.thread().unpark());
@@ -123,7 +121,7 @@ pub(crate) fn run(
                 WorkerEnd::ABSENT
             }
         };
-        (handles.into_iter().zip(helpers).map(ended).collect(), facts)
+        handles.into_iter().zip(helpers).map(ended).collect()
     })
 }
 
@@ -138,22 +136,16 @@ fn spawn<'scope, T: Send + 'scope>(
     })
 }
 
-/// Waits until all workers have their queues. Gives their thread ids and the facts, each distinct one once.
-fn all_ready(job: &Job<'_>, workers: usize, opened: &Receiver<Ready>) -> (Vec<u32>, Vec<Fact>) {
-    let (mut tids, mut facts) = (vec![0; workers], vec![Vec::<Fact>::new(); workers]);
+/// Waits until all workers have their queues. Gives their thread ids.
+fn all_ready(job: &Job<'_>, workers: usize, opened: &Receiver<Ready>) -> Vec<u32> {
+    let mut tids = vec![0; workers];
     for Ready { worker, opened } in opened {
         match opened {
-            Ok((tid, told)) => (tids[worker], facts[worker]) = (tid, told),
+            Ok(tid) => tids[worker] = tid,
             Err(reason) => job.shared.fail(0, Fault::Failed(reason)),
         }
     }
-    let mut distinct: Vec<Fact> = Vec::new();
-    for fact in facts.into_iter().flatten() {
-        if !distinct.contains(&fact) {
-            distinct.push(fact);
-        }
-    }
-    (tids, distinct)
+    tids
 }
 
 /// A worker's thread.
@@ -161,11 +153,7 @@ fn work(job: &Job<'_>, worker: usize, mut lanes: Lanes, start: Start<'_>) -> Opt
     let Start { gate, ready, over } = start;
     let opened = job.open(worker, &mut lanes);
     let (opened, told) = match opened {
-        Ok(mut opened) => {
-            let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-            let facts = std::mem::take(&mut opened.facts);
-            (Some(opened), Ok((tid, facts)))
-        }
+        Ok(opened) => (Some(opened), Ok(rustix::thread::gettid().as_raw_nonzero().get() as u32)),
         Err(reason) => (None, Err(reason)),
     };
     // Nobody listens only when the step was given up.

@@ -165,7 +165,8 @@ pub trait Queue {
         Err(crate::Error::unsupported("this backend cannot cancel an i/o"))
     }
 
-    /// What is in use on this queue: features and fallbacks.
+    /// What was in use on this queue, and what stood in its way: features, fallbacks, calls that were refused.
+    /// Asked for once, after its last turn, which may have failed.
     fn facts(&self) -> Vec<Fact> {
         Vec::new()
     }

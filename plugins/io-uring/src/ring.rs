@@ -35,6 +35,8 @@ pub(crate) struct Ring {
     in_flight: u32,
     /// Refused calls since the last one that went well.
     refusals: u32,
+    /// All of them.
+    refusals_total: u64,
     /// What is in use.
     pub(crate) facts: Vec<Fact>,
     target: Arc<OwnedFd>,
@@ -130,6 +132,7 @@ impl Ring {
             enter_flags: EnterFlags::GETEVENTS | EnterFlags::EXT_ARG,
             in_flight: 0,
             refusals: 0,
+            refusals_total: 0,
             facts: Vec::new(),
             target,
             io,
@@ -233,12 +236,28 @@ impl Ring {
             // submitted stays in the ring for the next turn.
             Some(libc::EAGAIN | libc::EBUSY) if self.refusals < REFUSALS_MAX => {
                 self.refusals += 1;
+                self.refusals_total += 1;
                 if ready == 0 {
-                    thread::sleep(Duration::from_millis(1));
+                    self.await_room();
                 }
                 Ok(())
             }
             _ => Err(Error::system("io_uring_enter failed", error)),
+        }
+    }
+
+    /// After a refusal: waits for a completion, which makes room, where the kernel has something to complete. Memory
+    /// may be there a little later without one.
+    fn await_room(&mut self) {
+        const NS: u64 = 1_000_000;
+        let unsubmitted = self.io.submission().len() as u32;
+        let waited = self.in_flight > unsubmitted
+            && match self.enter(0, 1, NS) {
+                Ok(()) => true,
+                Err(e) => e.raw_os_error() == Some(libc::ETIME),
+            };
+        if !waited {
+            thread::sleep(Duration::from_nanos(NS));
         }
     }
 
@@ -330,7 +349,16 @@ impl Queue for Ring {
     }
 
     fn facts(&self) -> Vec<Fact> {
-        self.facts.clone()
+        let refused = (self.refusals_total > 0).then(|| Fact {
+            name: "refused_calls".to_owned(),
+            value: self.refusals_total.to_string(),
+            fallback: Some(
+                "the kernel had no memory or no room for I/O and was asked again up to 1 ms later: latencies contain \
+                 that wait; free memory, or ask for less outstanding"
+                    .to_owned(),
+            ),
+        });
+        self.facts.iter().cloned().chain(refused).collect()
     }
 }
 

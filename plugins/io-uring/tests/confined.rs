@@ -191,6 +191,9 @@ fn signals_and_want_of_memory_end_a_turn_and_not_the_queue() {
             assert_eq!((turned.accepted, turned.completions.len()), (2, 0));
             assert_eq!(queue.turn(&[], 2, WAIT).completions.len(), 0);
             assert_eq!(queue.in_flight(), 2);
+            let facts = queue.facts();
+            let refused = facts.iter().find(|fact| fact.name == "refused_calls");
+            assert_eq!(refused.map(|fact| fact.value.as_str()), (errno != libc::EINTR).then_some("2"));
         });
     }
 }
