@@ -18,6 +18,10 @@ use crate::worker::failure;
 /// calls: a call takes about as long as ten requests.
 const BATCH: usize = 32;
 
+/// Most requests of one turn and pool for a target that works while we do not. Given all that it is short of at
+/// once, a device that completes in bursts falls into step: it is idle while we prepare, and we while it works.
+const BATCH_ASYNC: usize = 4;
+
 /// A part of the seed's space that no stream uses.
 const DRAW_PART: u64 = u64::MAX;
 
@@ -216,8 +220,8 @@ pub(crate) struct Lanes {
     /// Most requests of a pool in one turn.
     quota: usize,
     payload: Payload,
-    /// What writes will write can be made while others are in flight.
-    ahead: bool,
+    /// The target works while we do not, and takes its own time: what writes will write can be made meanwhile.
+    apart: bool,
     /// The pool and lane whose generator is being called.
     calling: Option<(usize, usize)>,
 }
@@ -247,14 +251,15 @@ impl Lanes {
                 draw: Draw::new(seed, weights, share.outstanding as usize),
             });
         }
-        let ahead = job.layout.target.completion != CompletionStyle::Inline && !job.layout.target.simulated;
-        Ok(Lanes { quota: (BATCH / pools.len()).max(1), pools, payload, ahead, calling: None })
+        let apart = job.layout.target.completion != CompletionStyle::Inline && !job.layout.target.simulated;
+        let quota = (BATCH / pools.len()).clamp(1, if apart { BATCH_ASYNC } else { BATCH });
+        Ok(Lanes { quota, pools, payload, apart, calling: None })
     }
 
     /// The buffers that these lanes need, in the order of their slots; and how many zeroes.
     pub(crate) fn buffer_shapes(&self) -> (Vec<BufferShape>, usize) {
         // What completes within the call leaves no time to make anything ahead.
-        let spares = |p: &Pool| match self.ahead && p.lanes.iter().any(|l| l.writes() && l.fill != Fill::Zero)
+        let spares = |p: &Pool| match self.apart && p.lanes.iter().any(|l| l.writes() && l.fill != Fill::Zero)
         {
             true => p.free.len().min(SPARES_MAX),
             false => 0,
@@ -273,9 +278,9 @@ impl Lanes {
         self.pools.iter().map(|p| p.free.len() as u32).sum()
     }
 
-    /// Most requests of one turn.
+    /// Most completions of one turn.
     pub(crate) fn batch(&self) -> usize {
-        self.pools.iter().map(|p| p.free.len().min(self.quota)).sum()
+        BATCH.min(self.depth() as usize)
     }
 
     /// Whether any lane writes.

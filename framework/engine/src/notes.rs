@@ -99,7 +99,7 @@ fn depth_not_reached(spec: &StepSpec, layout: &Layout, result: &StepResult) -> O
     let why = if layout.target.completion == CompletionStyle::Inline && !layout.target.simulated {
         "this target completes within the submitting call, so that no more is ever outstanding than one call takes"
     } else {
-        "the workload, or the CPU time of its workers, did not give more"
+        "the target completes in bursts, or the workload or the CPU time of its workers did not give more"
     };
     let text = || format!("{asked} outstanding I/O were asked for, {mean:.1} on average reached: {why}");
     let missed = bounded && mean < f64::from(asked) * DEPTH_REACHED;

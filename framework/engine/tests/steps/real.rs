@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -57,6 +58,25 @@ fn stamps_are_not_chained() {
             outcome.result.ops(None).next().unwrap().service.as_ref().unwrap().percentile(50.0).unwrap();
         assert!(p50.value_ns < 1_000_000, "{style:?}: {p50:?}");
     }
+}
+
+/// A device that works while we do not gets a few requests a turn, so that it starts before all are prepared; one
+/// that completes within the call gets all, so that calls are few.
+#[test]
+fn a_device_need_not_wait_for_the_whole_batch() {
+    let turns = |style, service_ns| {
+        let turns = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&turns);
+        let target = Real::new(style, service_ns).before(move |turn| {
+            counted.fetch_max(turn, Ordering::Relaxed);
+            Ok(())
+        });
+        let outcome = run(&spec(1, 32), &parts(target, vec![Asks::reads().times(32).shared()]));
+        assert_eq!(outcome.result.ops(None).next().unwrap().completed, 32);
+        turns.load(Ordering::Relaxed)
+    };
+    let (few, many) = (turns(CompletionStyle::Inline, 0), turns(CompletionStyle::Interrupt, 50_000_000));
+    assert!(few <= 1 && many >= 7, "{few} and {many}");
 }
 
 #[test]
