@@ -30,6 +30,11 @@ pub enum TargetKind {
     Virtual,
 }
 
+impl TargetKind {
+    /// Those that a file descriptor stands for.
+    pub const WITH_FD: &'static [TargetKind] = &[TargetKind::File, TargetKind::Block, TargetKind::Char];
+}
+
 /// The target to open. The descriptor *is* the grant: it was opened by the device guard with its final
 /// flags, is read-only where nothing may be written, and a backend only duplicates it.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, TargetKind};
 use crate::error::Result;
 use crate::options::OptionSpec;
 use crate::reporter::Reporter;
@@ -42,6 +42,8 @@ pub enum Factory {
         create: fn(&Options) -> Result<Arc<dyn Backend>>,
         /// Place among those that `auto` tries, lowest first; `None` = only by name.
         auto_rank: Option<u32>,
+        /// Kinds of targets that it can drive, so that a suite that gives it another is told before anything starts.
+        drives: &'static [TargetKind],
     },
     /// Of a reporter.
     Reporter(fn(&Options) -> Result<Box<dyn Reporter>>),
@@ -62,6 +64,14 @@ pub struct Plugin {
 }
 
 impl Plugin {
+    /// Kinds of targets that it can drive; none for what is no backend.
+    pub const fn drives(&self) -> &'static [TargetKind] {
+        match self.factory {
+            Factory::Backend { drives, .. } => drives,
+            _ => &[],
+        }
+    }
+
     /// Its role.
     pub const fn kind(&self) -> Kind {
         match self.factory {

@@ -77,7 +77,7 @@ fn automatic(catalog: &dyn Catalog) -> Vec<(&Plugin, Create)> {
         .list(Kind::Backend)
         .into_iter()
         .filter_map(|plugin| match plugin.factory {
-            Factory::Backend { create, auto_rank: Some(rank) } => Some((rank, plugin, create)),
+            Factory::Backend { create, auto_rank: Some(rank), .. } => Some((rank, plugin, create)),
             _ => None,
         })
         .collect();

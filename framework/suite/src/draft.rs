@@ -1,7 +1,7 @@
 //! A draft: everything that a suite and the command line say, checked against the plugins, before anything is
 //! known of the target. The plan is made from it.
 
-use iodyno_plugin::Catalog;
+use iodyno_plugin::{Catalog, Kind, TargetKind as PluginTargetKind};
 use iodyno_record::{Expect, Fill, ItemKind, Load, Note, Phase, Sharing, TargetKind};
 
 use crate::context::Context;
@@ -9,7 +9,7 @@ use crate::diagnostics::{Diagnostics, Fault, Issues};
 use crate::extent::Region;
 use crate::fields;
 use crate::overrides::{self, Arguments, Overrides};
-use crate::plugin_use::{Used, Work};
+use crate::plugin_use::{AUTO, Used, Work};
 use crate::reader::{At, Section, check};
 use crate::shape::Shape;
 use crate::suite::Suite;
@@ -175,20 +175,38 @@ fn check_names(preparations: &[Section<'_>], tests: &[Section<'_>], context: &Co
     }
 }
 
-/// `auto` chooses among backends that drive files and devices.
+/// Tells which backends cannot drive the target; each once, however many steps name it.
 fn check_backends(target: &Target, items: &[ItemDraft], context: &Context<'_>) {
-    if !matches!(target.place, Place::Virtual { .. }) {
-        return;
-    }
-    for item in items.iter().filter(|i| !i.streams.is_empty() && i.backend.is_auto()) {
-        let message =
-            format!("target `{}` exists in memory only, and `auto` needs a file or device", target.label);
-        let fault = Fault::new(target.at, message).help(format!(
-            "name the backend of `{}`, for example backend = \"{}\"",
-            item.name.value,
-            Used::by_name_only(context.catalog)
-        ));
-        context.issues.add(fault);
+    let is_virtual = matches!(target.place, Place::Virtual { .. });
+    let fits = |kinds: &[PluginTargetKind]| {
+        kinds.iter().any(|kind| (*kind == PluginTargetKind::Virtual) == is_virtual)
+    };
+    let mut told: Vec<&str> = Vec::new();
+    for item in items.iter().filter(|item| !item.streams.is_empty()) {
+        let name = item.backend.recorded.plugin.as_str();
+        if told.contains(&name) || fits(item.backend.drives(context.catalog)) {
+            continue;
+        }
+        told.push(name);
+        let (needs, is, instead) = match is_virtual {
+            true => ("a file or device", "exists in memory only", "path = \"/dev/..\" or scratch = \"1GiB\""),
+            false => ("a target in memory only", "is a file or device", "size = \"100GiB\" and no path"),
+        };
+        let message = format!("backend `{name}` needs {needs}, and target `{}` {is}", target.label);
+        // The built-in default names one too, where no line of the suite does.
+        let by_default = item.backend.place.text == BUILT_IN;
+        let fault = match by_default {
+            true => Fault::new(target.at, message),
+            false => Fault::new(item.backend.place, message).related(target.at, "the target is here"),
+        };
+        let named = context.catalog.list(Kind::Backend).into_iter().find(|plugin| fits(plugin.drives()));
+        let other = if is_virtual { named.map_or("NAME", |plugin| plugin.name) } else { AUTO };
+        let step = &item.name.value;
+        context.issues.add(
+            fault.help(format!(
+                "for `{step}` write backend = \"{other}\", or describe the target by {instead}"
+            )),
+        );
     }
 }
 

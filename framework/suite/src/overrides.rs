@@ -1,4 +1,4 @@
-//! What the command line changes: a profile, `--set`, `--target`, `--size`, in this order.
+//! What the command line changes: a profile, `--target`, `--size`, `--set`, in this order.
 
 use crate::diagnostics::{Fault, Issues, instead};
 use crate::fields;
@@ -51,15 +51,15 @@ pub(crate) fn apply(root: &mut Node, built_in: &Node, arguments: &Arguments, iss
     if let Some(place) = arguments.profile {
         apply_profile(root, place, issues);
     }
+    apply_targets(root, &arguments.targets, named_by_suite, issues);
+    if let Some(place) = arguments.size {
+        apply_size(root, place, issues);
+    }
     for place in &arguments.set {
         match parse_set(issues.texts().content(*place), *place) {
             Ok((path, value)) => assign(root, &path, value, &Shape::Table(fields::SUITE), issues),
             Err(fault) => issues.add(fault),
         }
-    }
-    apply_targets(root, &arguments.targets, named_by_suite, issues);
-    if let Some(place) = arguments.size {
-        apply_size(root, place, issues);
     }
 }
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use iodyno_plugin::{Catalog, Default, Error, Factory, Kind, Options, Plugin, Workload, WorkloadInfo};
+use iodyno_plugin::{
+    Catalog, Default, Error, Factory, Kind, Options, Plugin, TargetKind, Workload, WorkloadInfo,
+};
 use iodyno_record::{PluginUse, Settings};
 
 use crate::context::Context;
@@ -44,14 +46,10 @@ impl Used {
         Used { recorded, place, kind: Kind::Backend, options: BTreeMap::new() }
     }
 
-    pub(crate) fn is_auto(&self) -> bool {
-        self.recorded.plugin == AUTO
-    }
-
-    /// The first backend that `auto` does not try, for advice.
-    pub(crate) fn by_name_only(catalog: &dyn Catalog) -> &str {
-        let by_name = |plugin: &&Plugin| matches!(plugin.factory, Factory::Backend { auto_rank: None, .. });
-        catalog.list(Kind::Backend).into_iter().find(by_name).map_or("NAME", |plugin| plugin.name)
+    /// What kinds of targets the backend can drive: `auto` chooses among those with a file descriptor.
+    pub(crate) fn drives(&self, catalog: &dyn Catalog) -> &'static [TargetKind] {
+        let plugin = catalog.find(self.kind, &self.recorded.plugin);
+        plugin.map_or(TargetKind::WITH_FD, Plugin::drives)
     }
 
     /// What a plugin says against its options, at the place of the option.

@@ -27,7 +27,11 @@ register! {
         version: env!("CARGO_PKG_VERSION"),
         summary: "asynchronous I/O through a ring shared with the kernel (Linux 5.11, at its best from 6.1)",
         options: OPTIONS,
-        factory: Factory::Backend { create: |options| Ok(Arc::new(Uring(Registered::read(options)?))), auto_rank: Some(1) },
+        factory: Factory::Backend {
+            create: |options| Ok(Arc::new(Uring(Registered::read(options)?))),
+            auto_rank: Some(1),
+            drives: TargetKind::WITH_FD,
+        },
     }
 }
 

@@ -35,7 +35,11 @@ register! {
         version: env!("CARGO_PKG_VERSION"),
         summary: "completes every I/O at once and does nothing: shows what iodyno itself costs",
         options: &[],
-        factory: Factory::Backend { create: |_| Ok(Arc::new(Null)), auto_rank: None },
+        factory: Factory::Backend {
+            create: |_| Ok(Arc::new(Null)),
+            auto_rank: None,
+            drives: &[TargetKind::Virtual],
+        },
     }
 }
 

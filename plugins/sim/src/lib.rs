@@ -31,6 +31,7 @@ register! {
         factory: Factory::Backend {
             create: |options| Ok(Arc::new(Sim { settings: Settings::read(options)? })),
             auto_rank: None,
+            drives: &[TargetKind::Virtual],
         },
     }
 }

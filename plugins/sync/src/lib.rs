@@ -21,7 +21,11 @@ register! {
         version: env!("CARGO_PKG_VERSION"),
         summary: "one blocking system call an I/O, one thread for each outstanding I/O",
         options: &[],
-        factory: Factory::Backend { create: |_| Ok(Arc::new(SyncBackend)), auto_rank: Some(2) },
+        factory: Factory::Backend {
+            create: |_| Ok(Arc::new(SyncBackend)),
+            auto_rank: Some(2),
+            drives: TargetKind::WITH_FD,
+        },
     }
 }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use iodyno_plugin::{
-    Backend, Catalog, Default, Error, Factory, Filled, Kind, More, Op, OpSet, OptionKind, OptionSpec,
-    Options, Plugin, Request, Result, Stream, StreamSpec, Target, TargetSpec, Workload, WorkloadInfo,
+    self as plugin, Backend, Catalog, Default, Error, Factory, Filled, Kind, More, Op, OpSet, OptionKind,
+    OptionSpec, Options, Plugin, Request, Result, Stream, StreamSpec, Target, TargetSpec, Workload,
+    WorkloadInfo,
 };
 use iodyno_record::{DeviceFacts, TargetKind};
 use iodyno_suite::TargetFacts;
@@ -12,10 +13,11 @@ use iodyno_suite::TargetFacts;
 /// All made-up plugins.
 pub(crate) struct Made;
 
-static PLUGINS: [Plugin; 6] = [
-    backend("fast", FAST, Some(1)),
-    backend("memory", MEMORY, None),
-    backend("slow", &[], Some(2)),
+static PLUGINS: [Plugin; 7] = [
+    backend("fast", FAST, Some(1), plugin::TargetKind::WITH_FD),
+    backend("memory", MEMORY, None, ANYTHING),
+    backend("model", &[], None, &[plugin::TargetKind::Virtual]),
+    backend("slow", &[], Some(2), plugin::TargetKind::WITH_FD),
     workload("endless", &[], |_| {
         Ok(Arc::new(Asks { ops: OpSet::READ, len: 4096, passes: None, slices: false }))
     }),
@@ -29,8 +31,13 @@ impl Catalog for Made {
     }
 }
 
-const fn backend(name: &'static str, options: &'static [OptionSpec], auto_rank: Option<u32>) -> Plugin {
-    let factory = Factory::Backend { create: |_| Ok(Arc::new(Nowhere)), auto_rank };
+const fn backend(
+    name: &'static str,
+    options: &'static [OptionSpec],
+    auto_rank: Option<u32>,
+    drives: &'static [plugin::TargetKind],
+) -> Plugin {
+    let factory = Factory::Backend { create: |_| Ok(Arc::new(Nowhere)), auto_rank, drives };
     Plugin { name, version: "1", summary: "carries nothing", options, factory }
 }
 
@@ -46,6 +53,7 @@ const fn option(name: &'static str, kind: OptionKind, default: Default) -> Optio
     OptionSpec { name, kind, default, doc: "For a test." }
 }
 
+const ANYTHING: &[plugin::TargetKind] = &[plugin::TargetKind::File, plugin::TargetKind::Virtual];
 const PERCENT: OptionKind = OptionKind::Percent;
 const SIZE: OptionKind = OptionKind::Size { min: 1, max: 1 << 30 };
 

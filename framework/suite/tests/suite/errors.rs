@@ -39,6 +39,8 @@ bad! {
     names,
     targets,
     memory,
+    backends,
+    backends_in_memory,
     preparations,
     does_not_fit,
     not_yet,

@@ -213,6 +213,15 @@ workload = { mix = { write = 99, flush = 1 } }
 }
 
 #[test]
+fn what_is_set_of_a_target_counts_for_the_one_of_the_command_line() {
+    let overrides = Overrides { targets: vec!["null.img".to_owned()], ..set(&["target.target.serial=S1"]) };
+    let found = request(ONE, &overrides);
+    assert_eq!((found.place, found.serial.as_deref()), (Place::Path("null.img".to_owned()), Some("S1")));
+    let overrides = Overrides { size: Some("1GiB".to_owned()), ..set(&["target.scratch.scratch=2GiB"]) };
+    assert_eq!(request(ONE, &overrides).place, Place::Scratch { path: None, size_bytes: 2 * GIB });
+}
+
+#[test]
 fn the_command_line_wins_over_the_profile_and_that_over_the_suite() {
     let body = r#"
 [defaults]

@@ -28,7 +28,7 @@ fn the_suite_schema_has_fields_and_plugin_options() {
     );
     let mix = &synthetic["properties"]["mix"];
     assert_eq!((mix["additionalProperties"].as_bool(), mix["type"].as_str()), (Some(false), Some("object")));
-    assert_eq!(schema["$defs"]["backend"]["anyOf"][0]["enum"][3], "auto");
+    assert_eq!(schema["$defs"]["backend"]["anyOf"][0]["enum"][4], "auto");
     let profile = &schema["properties"]["profile"]["additionalProperties"]["properties"];
     assert!(profile["test"]["additionalProperties"].get("required").is_none(), "a profile changes parts");
 }
