@@ -33,21 +33,12 @@ pub(crate) fn text(planned: &Planned, grants: &Grants) -> String {
 
 fn targets(text: &mut String, plan: &Plan, grants: &Grants) {
     for target in &plan.targets {
-        let identity = &target.identity;
-        let path = identity.path.as_deref().unwrap_or("simulated");
-        let _ = writeln!(text, "\ntarget {}: {path}, {}", identity.label, size(identity.size_bytes));
-        let known =
-            [("model", &identity.model), ("serial", &identity.serial), ("firmware", &identity.firmware)];
-        for (what, value) in known {
-            if let Some(value) = value {
-                let _ = writeln!(text, "  {what} {value}");
-            }
-        }
+        let _ = writeln!(text, "\ntarget {}", target.identity.with_label());
         if !target.written {
             text.push_str("  is only read\n");
         } else if target.scratch {
             text.push_str("  a scratch file that iodyno makes and writes to; nothing else is touched\n");
-        } else if identity.path.is_some() {
+        } else if target.identity.path.is_some() {
             text.push_str("  WOULD BE DESTROYED: everything on it is lost\n");
             for refusal in iodyno_runner::refusals(target, grants) {
                 let _ = writeln!(text, "  now refused: {}", refusal.text);
@@ -66,12 +57,12 @@ fn item(text: &mut String, item: &Item) {
     for stream in &item.step.streams {
         let _ = writeln!(
             text,
-            "       {}: {} {{ {} }}, region {}+{}, outstanding {}",
+            "       {}: {} {{ {} }}, region {} to {}, outstanding {}",
             stream.name,
             stream.workload.plugin,
             settings(&stream.workload.options),
             size(stream.region_offset_bytes),
-            size(stream.region_len_bytes),
+            size(stream.region_offset_bytes + stream.region_len_bytes),
             stream.load.outstanding,
         );
     }

@@ -66,7 +66,9 @@ fn print(text: &str) -> Exit {
 /// Tells an error and how the program ends.
 fn fail(exit: Exit, error: impl Display) -> Exit {
     let style = AnsiColor::Red.on_default().bold();
-    let _ = writeln!(anstream::stderr(), "{style}error{style:#}: {error}");
+    let error = error.to_string();
+    let advice = iodyno_runner::open_files_advice(&error);
+    let _ = writeln!(anstream::stderr(), "{style}error{style:#}: {error}{advice}");
     exit
 }
 

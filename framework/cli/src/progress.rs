@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use iodyno_record::units::{amount, bandwidth, count, duration, latency, size};
+use iodyno_record::units::{amount, bandwidth, count, duration, latency};
 use iodyno_record::{
     Envelope, Event, ItemResult, Note, NoteLevel, Outcome, Phase, Plan, Row, RowKind, StepResult, StepSpec,
 };
@@ -55,13 +55,7 @@ impl Display {
     pub(crate) fn targets(&mut self, plan: &Plan) {
         for target in &plan.targets {
             let identity = &target.identity;
-            let path = identity.path.as_deref().unwrap_or("in memory only");
-            let mut text = format!("{}: {path}, {}", identity.label, size(identity.size_bytes));
-            for (what, value) in [("model", &identity.model), ("serial", &identity.serial)] {
-                if let Some(value) = value {
-                    text += &format!(", {what} {value}");
-                }
-            }
+            let mut text = identity.with_label();
             let destroyed = target.written && !target.scratch && identity.path.is_some();
             if destroyed {
                 text += ": everything on it will be overwritten";

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::process::{Resource, getrlimit};
+
 /// A target that cannot be probed, opened or written to. The text is for the user and says what to do next.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -131,4 +133,20 @@ fn advice(cause: &io::Error) -> &'static str {
         io::ErrorKind::ReadOnlyFilesystem => "; a suite that only reads can use it",
         _ => "",
     }
+}
+
+/// What to do when an error says that no file can be opened because too many are: any part of a run may meet that, a plugin too, of
+/// whose error only the text is left.
+pub fn open_files_advice(error: &str) -> String {
+    if error.contains("(os error 24)") {
+        let limit = getrlimit(Resource::Nofile).current;
+        let limit = limit.map_or("any number of".to_owned(), |n| n.to_string());
+        return format!(
+            "; this process may have {limit} files open: raise the limit, for example `ulimit -n 1024`"
+        );
+    }
+    if error.contains("(os error 23)") {
+        return "; the whole machine has too many files open: raise `sysctl fs.file-max`".to_owned();
+    }
+    String::new()
 }

@@ -13,7 +13,7 @@ use crate::block::BlockDevice;
 use crate::error::{DeviceError, Refusal};
 use crate::object::{self, Identity};
 use crate::openers::{Access, openers};
-use crate::probe::{self, DirectAlignment, describe};
+use crate::probe::{self, DirectAlignment};
 use crate::sysroot::SysRoot;
 use crate::{kernel, scratch, signature, usage};
 
@@ -131,7 +131,7 @@ pub fn open_read(facts: &DeviceFacts, direct: bool) -> Result<OpenTarget, Device
 pub fn open_write(facts: &DeviceFacts, direct: bool, grants: &Grants) -> Result<OpenTarget, DeviceError> {
     let root = SysRoot::real();
     check_writable(&root, facts)?;
-    let refused = |refusals| DeviceError::Refused { target: describe(facts), refusals };
+    let refused = |refusals| DeviceError::Refused { target: facts.identity().in_words(), refusals };
     let reasons = reasons_against(&root, facts, grants)?;
     if !reasons.is_empty() {
         return Err(refused(reasons));
@@ -139,7 +139,7 @@ pub fn open_write(facts: &DeviceFacts, direct: bool, grants: &Grants) -> Result<
     let fd = open_exclusively(&root, facts, OFlags::RDWR)?.map_err(|reason| refused(vec![reason]))?;
     let grant = examine(&root, facts, grants, fd.as_fd()).map_err(refused)?;
     set_direct(&fd, facts, direct)?;
-    tracing::info!(target = %describe(facts), why = grant.why, "open for writing");
+    tracing::info!(target = %facts.identity().in_words(), why = grant.why, "open for writing");
     Ok(OpenTarget { fd, facts: facts.clone(), grant: Some(grant), notes: notes(facts, direct) })
 }
 
@@ -213,7 +213,10 @@ fn open_exclusively(
                     Ok(busy("it is locked by another program, perhaps another run of iodyno"))
                 }
                 Err(e) => {
-                    tracing::warn!("{} cannot be locked against other runs: {e}", describe(facts));
+                    tracing::warn!(
+                        "{} cannot be locked against other runs: {e}",
+                        facts.identity().in_words()
+                    );
                     Ok(Ok(fd))
                 }
                 Ok(()) => Ok(Ok(fd)),
@@ -379,14 +382,14 @@ fn use_note(root: &SysRoot, facts: &DeviceFacts) -> Option<Note> {
     let texts: Vec<&str> = uses.iter().map(|u| u.text.as_str()).collect();
     let text = format!(
         "{} is in use while it is read, so other i/o may be in the numbers: {}",
-        describe(facts),
+        facts.identity().in_words(),
         texts.join("; ")
     );
     Some(warning(code, text))
 }
 
 fn notes(facts: &DeviceFacts, direct: bool) -> Vec<Note> {
-    let name = describe(facts);
+    let name = facts.identity().in_words();
     match facts.filesystem.as_deref() {
         Some(kind @ ("tmpfs" | "ramfs")) => {
             vec![warning(

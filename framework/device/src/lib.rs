@@ -30,9 +30,9 @@ pub mod testing;
 pub mod undo;
 mod usage;
 
-pub use error::{DeviceError, Refusal};
+pub use error::{DeviceError, Refusal, open_files_advice};
 pub use guard::{Grants, OpenTarget, WriteGrant, open_read, open_write, refusals};
 pub use host::host_facts;
-pub use probe::{describe, probe};
+pub use probe::probe;
 pub use signature::{Signature, SignatureKind};
 pub use stats::{DiskStats, disk_stats};

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use iodyno_record::{DeviceFacts, TargetKind, units};
+use iodyno_record::{DeviceFacts, TargetKind};
 use rustix::fs::{FileType, Statx, StatxFlags};
 
 use crate::block::BlockDevice;
@@ -45,22 +45,6 @@ pub fn probe(label: &str, path: &Path) -> Result<DeviceFacts, DeviceError> {
     let path = absolute(path)?;
     let found = object::find(&path).map_err(|e| DeviceError::system("find", &path, e))?;
     facts_of(&SysRoot::real(), label, &path, &found)
-}
-
-/// A target in one phrase: path, model, serial number, size.
-pub fn describe(facts: &DeviceFacts) -> String {
-    let path = facts.path.as_deref().unwrap_or(&facts.label);
-    let size = format!("{} ({} bytes)", units::amount(facts.size_bytes as f64), facts.size_bytes);
-    match facts.kind {
-        TargetKind::Block => {
-            let serial = facts.serial.as_ref().map(|s| format!("serial {s}"));
-            let known: Vec<String> =
-                [facts.model.clone(), serial, Some(size)].into_iter().flatten().collect();
-            format!("{path} ({})", known.join(", "))
-        }
-        TargetKind::File => format!("{path} (file, {size})"),
-        TargetKind::Char | TargetKind::Virtual => path.to_owned(),
-    }
 }
 
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, DeviceError> {
@@ -340,12 +324,10 @@ mod tests {
             facts_of_disk
         );
         assert_eq!(
-            describe(&DeviceFacts {
-                kind: TargetKind::Block,
-                size_bytes: 2_000_000_000_000,
-                ..facts_of_disk
-            }),
-            "/dev/x (ACME Turbo 2TB, serial S4X0815, 2 TB (2000000000000 bytes))"
+            DeviceFacts { kind: TargetKind::Block, size_bytes: 2_000_000_000_000, ..facts_of_disk }
+                .identity()
+                .in_words(),
+            "/dev/x (ACME Turbo 2TB, serial S4X0815, firmware 1.0, 2 TB)"
         );
     }
 

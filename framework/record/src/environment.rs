@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::step::TargetIdentity;
+
 /// What kind of thing a target is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -105,6 +107,22 @@ pub struct DeviceFacts {
 }
 
 impl DeviceFacts {
+    /// What names the target beyond doubt.
+    pub fn identity(&self) -> TargetIdentity {
+        let facts = self.clone();
+        TargetIdentity {
+            label: facts.label,
+            kind: facts.kind,
+            path: facts.path,
+            size_bytes: facts.size_bytes,
+            device: facts.device,
+            inode: facts.inode,
+            model: facts.model,
+            serial: facts.serial,
+            firmware: facts.firmware,
+        }
+    }
+
     /// Facts of which no more is known than these.
     pub fn bare(
         label: &str,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::environment::TargetKind;
 use crate::histogram::LatencySummary;
 use crate::settings::Settings;
+use crate::units;
 
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -160,6 +161,31 @@ pub struct TargetIdentity {
     pub serial: Option<String>,
     /// Firmware revision.
     pub firmware: Option<String>,
+}
+
+impl TargetIdentity {
+    /// The target in one phrase: `/dev/nvme0n1 (ACME Turbo 2TB, serial S4X0815, firmware 1.0, 2 TB)`. Without a path
+    /// its label stands in front.
+    pub fn in_words(&self) -> String {
+        let kind = match self.kind {
+            TargetKind::File => Some("file".to_owned()),
+            TargetKind::Virtual => Some("in memory only".to_owned()),
+            TargetKind::Block | TargetKind::Char => None,
+        };
+        let serial = self.serial.as_ref().map(|serial| format!("serial {serial}"));
+        let firmware = self.firmware.as_ref().map(|firmware| format!("firmware {firmware}"));
+        let size = (self.size_bytes > 0).then(|| units::amount(self.size_bytes as f64));
+        let known: Vec<String> =
+            [kind, self.model.clone(), serial, firmware, size].into_iter().flatten().collect();
+        let name = self.path.as_ref().unwrap_or(&self.label);
+        if known.is_empty() { name.clone() } else { format!("{name} ({})", known.join(", ")) }
+    }
+
+    /// The target in one phrase with its label in front, unless that is how it begins.
+    pub fn with_label(&self) -> String {
+        let (label, words) = (&self.label, self.in_words());
+        if self.path.as_ref().is_none_or(|path| path == label) { words } else { format!("{label}: {words}") }
+    }
 }
 
 /// What a step came to.

@@ -2,9 +2,8 @@
 
 /// A size: `4KiB` where it is a whole number of a binary unit, else `1234B`.
 pub fn size(bytes: u64) -> String {
-    for (unit, name) in
-        [(1u64 << 50, "PiB"), (1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
-    {
+    for (power, name) in [(60, "EiB"), (50, "PiB"), (40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
+        let unit = 1_u64 << power;
         if bytes >= unit && bytes.is_multiple_of(unit) {
             return format!("{}{name}", bytes / unit);
         }
@@ -28,7 +27,7 @@ pub fn count(value: f64) -> String {
 }
 
 fn si(value: f64, unit: &str) -> String {
-    for (scale, prefix) in [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")] {
+    for (scale, prefix) in [(1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")] {
         if value.abs() >= scale * 0.999_95 {
             return format!("{} {prefix}{unit}", digits(value / scale));
         }
@@ -46,10 +45,11 @@ pub fn latency(ns: f64) -> String {
     format!("{} ns", digits(ns))
 }
 
-/// A duration in whole seconds and above: `1h 02m 03s`, `42s`; below ten seconds `1.5s`.
+/// A duration in whole seconds and above: `1h 02m 03s`, `42s`; below ten seconds `1.5s`, below one `250ms`.
 pub fn duration(ns: u64) -> String {
     let seconds = ns / 1_000_000_000;
     match seconds {
+        0 if ns > 0 => format!("{}ms", digits((ns as f64 / 1e6 * 100.0).round() / 100.0)),
         0..10 => format!("{}s", digits((ns as f64 / 1e9 * 100.0).round() / 100.0)),
         10..60 => format!("{seconds}s"),
         60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
@@ -98,12 +98,14 @@ mod tests {
     #[test]
     fn as_people_write_them() {
         assert_eq!([size(0), size(4096), size(4000), size(3 << 30)], ["0B", "4KiB", "4000B", "3GiB"]);
+        assert_eq!([size(8 << 60), size(u64::MAX)], ["8EiB", "18446744073709551615B"]);
+        assert_eq!([amount(1.5e18), amount(u64::MAX as f64)], ["1.5 EB", "18.45 EB"]);
         assert_eq!([bandwidth(3.42e9), bandwidth(0.0), bandwidth(999.0)], ["3.42 GB/s", "0 B/s", "999 B/s"]);
         assert_eq!([count(825_000.0), count(12.0), count(999_999.0)], ["825k", "12", "1M"]);
         assert_eq!([latency(640.0), latency(82_471.0), latency(1.5e9)], ["640 ns", "82.47 us", "1.5 s"]);
         assert_eq!(
-            [duration(1_500_000_000), duration(42_000_000_000), duration(3_723_000_000_000)],
-            ["1.5s", "42s", "1h 02m 03s"]
+            [0, 250_000, 300_000_000, 1_500_000_000, 42_000_000_000, 3_723_000_000_000].map(duration),
+            ["0s", "0.25ms", "300ms", "1.5s", "42s", "1h 02m 03s"]
         );
     }
 }

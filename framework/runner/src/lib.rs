@@ -22,7 +22,7 @@ mod watch;
 pub use control::Control;
 pub use error::RunError;
 pub use folder::names;
-pub use iodyno_device::Grants;
+pub use iodyno_device::{Grants, open_files_advice};
 pub use journal::Observer;
 pub use load::{Loaded, load};
 pub use output::{OutputRequest, Place};

@@ -4,7 +4,7 @@ use iodyno_plugin::random::derive;
 use iodyno_plugin::{Catalog, OpSet, StreamSpec};
 use iodyno_record::{
     Bounds, DeviceFacts, Item, Note, NoteLevel, Plan, PlanTarget, Procedure, SCHEMA_VERSION, StepSpec,
-    StreamPlan, TargetIdentity, TargetKind, units,
+    StreamPlan, TargetKind, units,
 };
 
 use crate::diagnostics::{Diagnostics, Fault, Issues};
@@ -68,7 +68,7 @@ pub fn plan(
         items.push(planner.item(id, item));
     }
     let target = PlanTarget {
-        identity: planner.identity(),
+        identity: planner.facts.identity(),
         facts: known.clone(),
         scratch: matches!(draft.target.place, Place::Scratch { .. }),
         written: draft.items.iter().any(|i| i.writes() && planner.not_run(i).is_none())
@@ -126,21 +126,6 @@ impl Planner<'_> {
         }
     }
 
-    fn identity(&self) -> TargetIdentity {
-        let facts = self.facts.clone();
-        TargetIdentity {
-            label: self.draft.target.label.clone(),
-            kind: facts.kind,
-            path: facts.path,
-            size_bytes: facts.size_bytes,
-            device: facts.device,
-            inode: facts.inode,
-            model: facts.model,
-            serial: facts.serial,
-            firmware: facts.firmware,
-        }
-    }
-
     /// Why an item is not run on this target.
     fn not_run(&self, item: &ItemDraft) -> Option<String> {
         let label = &self.draft.target.label;
@@ -168,7 +153,7 @@ impl Planner<'_> {
             step: 0,
             phase: item.phase,
             seed: derive(self.seed, u64::from(id)) & (SEED_LIMIT - 1),
-            target: self.identity(),
+            target: self.facts.identity(),
             direct: item.direct,
             backend: item.backend.recorded.clone(),
             sharing: item.sharing,

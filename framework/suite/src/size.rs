@@ -1,7 +1,7 @@
 //! Sizes: `4k` is 4096. The crates that read sizes take it for 4000, which no direct I/O could use.
 //!
 //! A number (decimal, with `.` and `_`, or `0x`), then a unit, upper or lower case: none or `b` for bytes;
-//! `k m g t p`, `ki mi ..`, `kib mib ..` for powers of 1024; `kb mb ..` for powers of 1000, with a note in the
+//! `k m g t p e`, `ki mi ..`, `kib mib ..` for powers of 1024; `kb mb ..` for powers of 1000, with a note in the
 //! plan. The result must be a whole number of bytes.
 
 /// A text that cannot be read: what is wrong, and what to type instead.
@@ -65,7 +65,7 @@ fn scale(unit: &str) -> Option<(u128, bool)> {
     if matches!(unit.as_str(), "" | "b") {
         return Some((1, false));
     }
-    let power = "kmgtp".find(unit.chars().next()?)? as u32 + 1;
+    let power = "kmgtpe".find(unit.chars().next()?)? as u32 + 1;
     match &unit[1..] {
         "" | "i" | "ib" => Some((1 << (10 * power), false)),
         "b" => Some((1000_u128.pow(power), true)),
@@ -167,6 +167,11 @@ mod tests {
         assert_eq!(bytes("1.5k"), 1536);
         assert_eq!(bytes("0.5g"), 1 << 29);
         assert_eq!(bytes("16p"), 16 << 50);
+        assert_eq!(
+            [bytes("8EiB"), bytes("1.5e"), bytes("2EB")],
+            [8 << 60, 3 << 59, 2_000_000_000_000_000_000]
+        );
+        assert_eq!(parse("16EiB").unwrap_err().message, "\"16EiB\" is more than 2^64 bytes");
         assert_eq!(bytes("100GB"), 100_000_000_000);
         assert_eq!(bytes("0x10k"), 16 << 10);
         assert_eq!(bytes("18446744073709551615"), u64::MAX);

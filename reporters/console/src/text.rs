@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use iodyno_record::{
-    ExpectResult, HostFacts, ItemKind, Metric, MetricKind, NoteLevel, Outcome, PlanTarget, Results, Stamps,
-    StepRecord, TargetKind, units,
+    ExpectResult, HostFacts, ItemKind, Metric, MetricKind, NoteLevel, Outcome, Results, Stamps, StepRecord,
+    TargetKind, units,
 };
 
 use crate::layout::{Side, columns, paragraph};
@@ -39,7 +39,8 @@ fn head(results: &Results) -> String {
         let _ = writeln!(text, "{description}");
     }
     text.push('\n');
-    let mut lines: Vec<(&str, String)> = plan.targets.iter().map(|t| ("target", target(t))).collect();
+    let mut lines: Vec<(&str, String)> =
+        plan.targets.iter().map(|t| ("target", t.identity.with_label())).collect();
     lines.push(("backend", backend(results)));
     lines.push(("timing", timing(results)));
     lines.push(("host", host(&results.environment.host)));
@@ -54,17 +55,6 @@ fn head(results: &Results) -> String {
     let lines = lines.into_iter().filter(|(_, value)| !value.is_empty());
     let lines: Vec<Vec<String>> = lines.map(|(name, value)| vec![name.to_owned(), value]).collect();
     text + &columns(&[Side::Left, Side::Left], &lines)
-}
-
-fn target(target: &PlanTarget) -> String {
-    let identity = &target.identity;
-    let mut parts = vec![identity.label.clone()];
-    parts.extend(identity.path.clone().filter(|path| *path != identity.label));
-    parts.extend(identity.model.clone());
-    parts.extend(identity.serial.as_ref().map(|serial| format!("serial {serial}")));
-    parts.extend(identity.firmware.as_ref().map(|firmware| format!("firmware {firmware}")));
-    parts.push(units::amount(identity.size_bytes as f64));
-    parts.join(", ")
 }
 
 /// Each text once, in the order in which they come.

@@ -23,7 +23,7 @@ fn a_finished_run() {
 iodyno 0.1.0: drive-check
 Random reads, sequential writes and a mixed load on a written drive.
 
-  target   DUT-1, /dev/nvme0n1, EXAMPLE NVMe 90GB, serial EX0123456789, firmware 1.0.4, 88.92 GB
+  target   DUT-1: /dev/nvme0n1 (EXAMPLE NVMe 90GB, serial EX0123456789, firmware 1.0.4, 88.92 GB)
   backend  io_uring (asked for: auto), direct I/O
   timing   monotonic clock, a stamp per turn of the queue, good to 31 ns
   host     lab-3, Example CPU 9354, 64 CPUs, Linux 6.12.41, governor powersave
@@ -71,7 +71,7 @@ fn an_interrupted_run() {
 iodyno 0.1.0: drive-check
 Random reads, sequential writes and a mixed load on a written drive.
 
-  target   DUT-1, /dev/nvme0n1, EXAMPLE NVMe 90GB, serial EX0123456789, firmware 1.0.4, 88.92 GB
+  target   DUT-1: /dev/nvme0n1 (EXAMPLE NVMe 90GB, serial EX0123456789, firmware 1.0.4, 88.92 GB)
   backend  io_uring (asked for: auto), direct I/O
   timing   monotonic clock, a stamp per turn of the queue, good to 31 ns
   host     lab-3, Example CPU 9354, 64 CPUs, Linux 6.12.41, governor powersave
@@ -148,7 +148,7 @@ fn every_mark() {
 iodyno 0.1.0: drive-check
 Random reads, sequential writes and a mixed load on a written drive.
 
-  target   DUT-1, /dev/nvme0n1, EXAMPLE NVMe 90GB, serial EX0123456789, firmware 1.0.4, 88.92 GB
+  target   DUT-1: /dev/nvme0n1 (EXAMPLE NVMe 90GB, serial EX0123456789, firmware 1.0.4, 88.92 GB)
   backend  sim (asked for: auto), through the page cache; io_uring (asked for: auto), direct I/O
   timing   virtual clock, simulated; monotonic clock, a stamp per turn of the queue, good to 31 ns
   host     lab-3, Example CPU 9354, 64 CPUs, Linux 6.12.41, governor powersave

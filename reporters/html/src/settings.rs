@@ -16,7 +16,7 @@ pub(crate) fn of_subject(subject: &Subject<'_>) -> Facts {
     };
     let io = |s: &StepRecord| !s.spec.streams.is_empty();
     let duration = |ns: u64| if ns > 0 { Some(units::duration(ns)) } else { None };
-    row("target", &|s| Some(target(s)));
+    row("target", &|s| Some(s.spec.target.with_label()));
     row("workload", &|s| per_stream(s, |p| plugin(&p.workload)));
     row("region", &|s| per_stream(s, |p| region(p, s.spec.target.size_bytes)));
     row("load", &|s| io(s).then(|| load(s)));
@@ -47,12 +47,6 @@ pub(crate) fn of_subject(subject: &Subject<'_>) -> Facts {
         (!notes.is_empty()).then(|| notes.join("\n"))
     });
     facts
-}
-
-fn target(step: &StepRecord) -> String {
-    let target = &step.spec.target;
-    let path = target.path.as_ref().map(|p| format!(" ({p})")).unwrap_or_default();
-    format!("{}{path}, {}", target.label, units::amount(target.size_bytes as f64))
 }
 
 /// One line a stream, named where there are several.

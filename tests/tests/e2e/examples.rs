@@ -84,9 +84,9 @@ fn two_streams_runs_with_its_profile() {
     let folder = Folder::new();
     let path = example("two-streams.toml");
     folder.run_words(["list", "profiles", path.to_str().unwrap()]).exits(0).prints("quick");
-    // How fast the disk is that the tests run on is not asked here.
-    let line =
-        "--profile quick --size 64MiB --set defaults.phases.measure=500ms --set test.oltp-like.expect=[]";
+    // How fast the disk is that the tests run on is not asked here, and a slow one may reach only a few flushes.
+    let line = "--profile quick --size 64MiB --set defaults.phases.measure=500ms --set test.oltp-like.expect=[] \
+                --set test.oltp-like.stream.log.workload.mix={write=50,flush=50}";
     run(&folder, "two-streams.toml", line).exits(0).prints("flush").prints("1 test: 1 passed");
     Record::read(&folder.only_run()).must_add_up();
 }

@@ -1,9 +1,11 @@
 //! No room: for the record, for a scratch file, for a report; and a device that fails to take what is written.
 
 use std::fs;
+use std::process::Command;
 
 use iodyno_record::Outcome;
 use iodyno_tests::lab::{Loop, Mount};
+use iodyno_tests::{Running, iodyno};
 
 use crate::{folder, results, simulated, writes};
 
@@ -115,4 +117,25 @@ fn a_device_that_fails_stops_the_step_and_tells_why() {
     let errors: u64 = fill.steps[0].result.errors(None);
     assert!(errors >= 100, "{errors} errors");
     assert!(test.reason.as_ref().unwrap().contains("preparation `fill` failed"));
+}
+
+#[test]
+fn too_few_files_may_be_open() {
+    let folder = folder();
+    let mut refused = 0;
+    for limit in 6..=16 {
+        let line = format!("run writes.toml --size 1MiB --progress none --runs runs-{limit}");
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--nofile={limit}:{limit}"));
+        command.arg(iodyno()).args(line.split(' ')).current_dir(folder.path(""));
+        let ended = Running::new(command, &line).end();
+        if ended.code != Some(0) {
+            ended
+                .exits(3)
+                .says(&format!("this process may have {limit} files open"))
+                .says("`ulimit -n 1024`");
+            refused += 1;
+        }
+    }
+    assert!(refused >= 3, "{refused} limits led to that error");
 }

@@ -18,7 +18,7 @@ fn a_granted_device_is_written_to_and_named_before() {
     let device = Loop::new(&folder.path("backing"), 32 * MIB);
     let path = device.path().display();
     let ended = folder.run(&format!("run writes.toml --target {path} --allow-destroy {path}"));
-    ended.exits(0).says(&format!("{path}, 32MiB: everything on it will be overwritten"));
+    ended.exits(0).says(&format!("{path} (33.55 MB): everything on it will be overwritten"));
     assert!(device.bytes_read_and_written().1 > 0);
     // At its end it has let go of it.
     make_ext4(device.path());
@@ -87,7 +87,11 @@ fn a_dry_run_touches_nothing() {
         .exits(0)
         .prints("a scratch file that iodyno makes")
         .prints("fill-scratch");
-    folder.run("run simulated.toml -n").exits(0).prints("simulated, 1TiB").prints("1m 10s in all");
+    folder
+        .run("run simulated.toml -n")
+        .exits(0)
+        .prints("servers (in memory only, 1.1 TB)")
+        .prints("1m 10s in all");
     assert_eq!(inventory(&folder), there, "nothing was made, nothing changed");
     assert_eq!(device.bytes_read_and_written().1, written);
     before.must_be_so();
@@ -110,7 +114,7 @@ fn a_dry_run_bounds_what_is_written() {
         .prints("writes nothing")
         .prints("bytes written: 2.147 GB")
         .prints("expects errors == 0")
-        .prints("region 0B+1GiB, outstanding 8");
+        .prints("region 0B to 1GiB, outstanding 8");
 }
 
 #[test]

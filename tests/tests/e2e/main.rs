@@ -26,7 +26,7 @@ const READS: &str = r#"
     [suite]
     name = "reads"
     [defaults]
-    phases   = { warmup = "20ms", measure = "100ms" }
+    phases   = { warmup = "20ms", measure = "300ms" }
     interval = "50ms"
     load     = { outstanding = 4 }
     [[test]]
