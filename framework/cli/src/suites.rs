@@ -83,7 +83,10 @@ fn parse(path: &Path) -> Result<(Suite, String), Exit> {
         (Ok(text), _) => text,
         (Err(_), Some(suite)) => suite.text.to_owned(),
         (Err(e), None) => {
-            let advice = "`iodyno list suites` prints those that come with iodyno";
+            let names = SHIPPED.iter().map(|suite| suite.name);
+            let near = path.to_str().and_then(|name| iodyno_suite::nearest(name, names));
+            let near = near.map_or(String::new(), |name| format!("did you mean `{name}`? "));
+            let advice = format!("{near}`iodyno list suites` prints those that come with iodyno");
             return Err(fail(Exit::Usage, format!("cannot read suite {}: {e}; {advice}", path.display())));
         }
     };

@@ -29,7 +29,7 @@ pub use backend::{
     TargetSpec,
 };
 pub use catalog::{Catalog, Factory, Kind, Plugin};
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Errors, Result};
 pub use model::{DeviceModel, Finish};
 pub use options::{Default, OptionKind, OptionSpec};
 pub use reporter::{FileId, Output, Reporter, RunView};

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use iodyno_record::{Note, NoteLevel};
 
+use crate::foreign;
 use crate::text::{Origin, Place, Source, Texts};
 
 /// One thing that is wrong.
@@ -238,17 +239,17 @@ impl Diagnostic {
 }
 
 /// What may have been meant, if one of the words is near enough.
-pub(crate) fn nearest<'w>(word: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+pub fn nearest<'w>(word: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
     let distance = |w: &&str| strsim::damerau_levenshtein(&word.to_lowercase(), &w.to_lowercase());
     let limit = 1.max(word.chars().count().min(30) / 3);
     let near = words.into_iter().map(|w| (distance(&w), w)).filter(|(d, _)| *d <= limit);
     near.min_by_key(|(d, _)| *d).map(|(_, w)| w)
 }
 
-/// Advice for a word that is none of those that may be: the nearest, or all.
+/// Advice for a word that is none of those that may be: ours for one of another tool, the nearest, or all.
 pub(crate) fn instead<'w>(word: &str, words: impl IntoIterator<Item = &'w str>) -> String {
     let words: Vec<&str> = words.into_iter().collect();
-    match nearest(word, words.iter().copied()) {
+    match foreign::translated(word, &words).or_else(|| nearest(word, words.iter().copied())) {
         Some(near) => format!("did you mean `{near}`?"),
         None if words.is_empty() => "there are none".to_owned(),
         None => format!("there {} {}", if words.len() == 1 { "is only" } else { "are" }, listed(&words)),

@@ -22,6 +22,7 @@ mod evaluate;
 mod expect;
 mod extent;
 mod fields;
+mod foreign;
 mod overlay;
 mod overrides;
 mod plan;
@@ -40,7 +41,7 @@ mod text;
 mod tree;
 mod value;
 
-pub use diagnostics::{Diagnostic, Diagnostics};
+pub use diagnostics::{Diagnostic, Diagnostics, nearest};
 pub use evaluate::evaluate;
 pub use overrides::Overrides;
 pub use plan::{plan, targets};

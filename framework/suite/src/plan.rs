@@ -257,6 +257,10 @@ impl Planner<'_> {
 
     /// Makes the generators of the first and the last lane, to see that they can be made when it counts.
     fn check_workload(&self, stream: &StreamDraft, region_len: u64) {
+        if self.facts.size_bytes == 0 {
+            // That is a fault already; whatever does not fit follows from it.
+            return;
+        }
         let (granule, lanes) = (self.facts.granule_bytes.max(1), stream.load.workers);
         let (work, label) = (&stream.work, &self.draft.target.label);
         let aligned = work.info.granule.is_multiple_of(granule);
@@ -272,7 +276,7 @@ impl Planner<'_> {
                 ops: OpSet::ALL,
             };
             if let Err(error) = work.workload.stream(&spec) {
-                self.issues().add(work.used.fault(&error).maybe_help(takes));
+                work.used.faults(&error).for_each(|fault| self.issues().add(fault.maybe_help(takes.clone())));
                 return;
             }
         }

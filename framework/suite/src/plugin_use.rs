@@ -52,16 +52,22 @@ impl Used {
         plugin.map_or(TargetKind::WITH_FD, Plugin::drives)
     }
 
-    /// What a plugin says against its options, at the place of the option.
-    pub(crate) fn fault(&self, error: &Error) -> Fault {
+    /// What a plugin says against its options, each at the place of the option.
+    pub(crate) fn faults(&self, error: &Error) -> impl Iterator<Item = Fault> {
         let title = format!("{} `{}`", self.kind.name(), self.recorded.plugin);
-        match error.option_name() {
+        error.all().map(move |error| match error.option_name() {
             Some(option) => {
                 let place = self.options.get(option).copied().unwrap_or(self.place);
                 Fault::new(place, format!("{title}, option `{option}`: {}", error.message()))
             }
             None => Fault::new(self.place, format!("{title}: {}", error.message())),
-        }
+        })
+    }
+
+    /// Tells them.
+    fn refused<T>(&self, error: &Error, context: &Context<'_>) -> Option<T> {
+        self.faults(error).for_each(|fault| context.issues.add(fault));
+        None
     }
 }
 
@@ -93,7 +99,7 @@ pub(crate) fn workload(node: &Node, path: &str, user: Place, context: &Context<'
     };
     match create(&options) {
         Ok(workload) => Some(Work { used, info: workload.info(), workload }),
-        Err(error) => context.fault(used.fault(&error)),
+        Err(error) => used.refused(&error, context),
     }
 }
 
@@ -114,7 +120,7 @@ pub(crate) fn backend(node: &Node, path: &str, user: Place, context: &Context<'_
     };
     match create(&options) {
         Ok(_) => Some(used),
-        Err(error) => context.fault(used.fault(&error)),
+        Err(error) => used.refused(&error, context),
     }
 }
 

@@ -69,6 +69,7 @@ fn quick_fills_its_scratch_file_once() {
 fn quick_comes_with_the_binary() {
     let folder = Folder::new();
     folder.run("list suites").exits(0).prints("quick");
+    folder.run("run quik").exits(2).says("did you mean `quick`?");
     folder.run(&format!("run quick {SHORT} -q")).exits(0).prints("4 tests: 4 passed");
 }
 

@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use iodyno_plugin::random::{Random, derive};
 use iodyno_plugin::{
-    Error, Factory, Filled, More, Options, Plugin, Request, Result, Stream, StreamSpec, Workload,
+    Error, Errors, Factory, Filled, More, Options, Plugin, Request, Result, Stream, StreamSpec, Workload,
     WorkloadInfo, register,
 };
 
@@ -96,17 +96,17 @@ impl Synthetic {
 
     /// What the lane may ask for must be what the target takes.
     fn check(&self, spec: &StreamSpec) -> Result<()> {
-        let info = self.info();
+        let (info, mut errors) = (self.info(), Errors::default());
         if let Some(op) = info.ops.iter().find(|op| !spec.ops.has(*op)) {
             let text = format!("this target takes no {}: leave it out", op.name());
-            return Err(Error::option("mix", text));
+            errors.keep(Err(Error::option("mix", text)), ());
         }
         if info.max_len > spec.max_len {
             let text = format!(
                 "{} bytes are more than the {} that one request may have: use smaller blocks",
                 info.max_len, spec.max_len
             );
-            return Err(Error::option("block_size", text));
+            errors.keep(Err(Error::option("block_size", text)), ());
         }
         if !info.granule.is_multiple_of(spec.granule.max(1)) {
             let text = format!(
@@ -114,9 +114,9 @@ impl Synthetic {
                  and `align` where it is set, that are such",
                 info.granule, spec.granule
             );
-            return Err(Error::option("block_size", text));
+            errors.keep(Err(Error::option("block_size", text)), ());
         }
-        Ok(())
+        errors.end()
     }
 
     /// The table for `n` places; lanes share it.
@@ -161,8 +161,10 @@ impl Workload for Synthetic {
     }
 
     fn stream(&self, spec: &StreamSpec) -> Result<Box<dyn Stream>> {
-        self.check(spec)?;
-        let region = self.region(spec)?;
+        let mut errors = Errors::default();
+        errors.keep(self.check(spec), ());
+        let region = errors.keep(self.region(spec), Region::default());
+        errors.end()?;
         let rng = |part| Random::new(derive(derive(spec.seed, u64::from(spec.lane)), part));
         let (ask, places) = (Ask::new(&self.settings, rng(0)), self.places(spec, region, rng(1)));
         Ok(Box::new(Lane { ask, places }))

@@ -1,6 +1,6 @@
 //! The option table, and options read and checked against each other.
 
-use iodyno_plugin::{Default, Error, Op, OpSet, OptionKind, OptionSpec, Options, Result};
+use iodyno_plugin::{Default, Error, Errors, Op, OpSet, OptionKind, OptionSpec, Options, Result};
 
 use crate::choice::Choice;
 
@@ -116,32 +116,18 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// Reads all options, and tells all that is wrong with them.
     pub(crate) fn read(options: &Options) -> Result<Self> {
-        let mix = mix(&options.table("mix")?)?;
-        let (lens, sizes) = sizes(options)?;
-        let pattern = pattern(options, &lens)?;
-        let random = pattern == Pattern::Random;
-        let distribution = distribution(options, random)?;
-        let align = match options.get("align") {
-            None => u64::from(lens.iter().copied().fold(0, divisor)),
-            Some(_) if !random => return Err(only_with("align", "pattern = \"random\"")),
-            Some(_) => options.bytes("align")?.clamp(1, BLOCK_MAX),
-        };
-        let passes = match options.get("passes") {
-            None => None,
-            Some(_) if mix.iter().all(|(op, _)| *op == Op::Flush) => {
-                let text =
-                    "flushes alone never cover a region: leave it out, or add reads or writes to `mix`";
-                return Err(Error::option("passes", text));
-            }
-            Some(_) => {
-                let passes = options.int("passes")?;
-                Some(u32::try_from(passes).ok().filter(|p| *p > 0).ok_or_else(|| {
-                    Error::option("passes", format!("{passes} is not within 1 and {}", u32::MAX))
-                })?)
-            }
-        };
-        let slices = options.bool("slices")?;
+        let mut errors = Errors::default();
+        let mix = errors.keep(options.table("mix").and_then(|table| mix(&table)), Vec::new());
+        let (lens, sizes) = errors.keep(sizes(options), (Vec::new(), Choice::new(&[1.0])));
+        let random = options.text("pattern")? == "random";
+        let pattern = errors.keep(pattern(options, &lens), Pattern::Random);
+        let distribution = errors.keep(distribution(options, random), Distribution::Uniform);
+        let align = errors.keep(align(options, random, &lens), 1);
+        let passes = errors.keep(passes(options, &mix), None);
+        let slices = errors.keep(options.bool("slices"), false);
+        errors.end()?;
         Ok(Settings { mix, lens, sizes, pattern, slices, distribution, align, passes })
     }
 
@@ -227,7 +213,8 @@ fn pattern(options: &Options, lens: &[u32]) -> Result<Pattern> {
         }
         return Ok(if word == "sequential" { Pattern::Sequential } else { Pattern::Random });
     }
-    let block = u64::from(lens.iter().copied().max().unwrap_or(0));
+    // Without a size that may be, any stride may be.
+    let block = u64::from(lens.iter().copied().max().unwrap_or(1));
     if options.get("stride").is_none() {
         let text = format!("pattern = \"strided\" needs it: for example stride = {}", 16 * block);
         return Err(Error::option("stride", text));
@@ -243,6 +230,28 @@ fn pattern(options: &Options, lens: &[u32]) -> Result<Pattern> {
         return Err(Error::option("stride", text));
     }
     Ok(Pattern::Strided { stride })
+}
+
+fn align(options: &Options, random: bool, lens: &[u32]) -> Result<u64> {
+    match options.get("align") {
+        None => Ok(u64::from(lens.iter().copied().fold(0, divisor))),
+        Some(_) if !random => Err(only_with("align", "pattern = \"random\"")),
+        Some(_) => Ok(options.bytes("align")?.clamp(1, BLOCK_MAX)),
+    }
+}
+
+fn passes(options: &Options, mix: &[(Op, f64)]) -> Result<Option<u32>> {
+    if options.get("passes").is_none() {
+        return Ok(None);
+    }
+    if !mix.is_empty() && mix.iter().all(|(op, _)| *op == Op::Flush) {
+        let text = "flushes alone never cover a region: leave it out, or add reads or writes to `mix`";
+        return Err(Error::option("passes", text));
+    }
+    let passes = options.int("passes")?;
+    let in_range = u32::try_from(passes).ok().filter(|passes| *passes > 0);
+    let wrong = || Error::option("passes", format!("{passes} is not within 1 and {}", u32::MAX));
+    in_range.map(Some).ok_or_else(wrong)
 }
 
 fn distribution(options: &Options, random: bool) -> Result<Distribution> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use iodyno_plugin::Request;
 
 /// The part of the stream's region that a lane works in, bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Region {
     pub(crate) start: u64,
     /// A multiple of the target's granule.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use iodyno_plugin::{
-    self as plugin, Backend, Catalog, Default, Error, Factory, Filled, Kind, More, Op, OpSet, OptionKind,
-    OptionSpec, Options, Plugin, Request, Result, Stream, StreamSpec, Target, TargetSpec, Workload,
-    WorkloadInfo,
+    self as plugin, Backend, Catalog, Default, Error, Errors, Factory, Filled, Kind, More, Op, OpSet,
+    OptionKind, OptionSpec, Options, Plugin, Request, Result, Stream, StreamSpec, Target, TargetSpec,
+    Workload, WorkloadInfo,
 };
 use iodyno_record::{DeviceFacts, TargetKind};
 use iodyno_suite::TargetFacts;
@@ -22,7 +22,12 @@ static PLUGINS: [Plugin; 7] = [
         Ok(Arc::new(Asks { ops: OpSet::READ, len: 4096, passes: None, slices: false }))
     }),
     workload("synthetic", SYNTHETIC, synthetic),
-    workload("strict", STRICT, |_| Err(Error::option("level", "the levels 3 and 4 are taken"))),
+    workload("strict", STRICT, |_| {
+        let mut errors = Errors::default();
+        errors.keep(Err(Error::option("level", "the levels 3 and 4 are taken")), ());
+        errors.keep(Err(Error::option("words", "others would be better")), ());
+        errors.end().map(|()| unreachable!("there are two"))
+    }),
 ];
 
 impl Catalog for Made {

@@ -41,6 +41,7 @@ bad! {
     memory,
     backends,
     backends_in_memory,
+    foreign_words,
     preparations,
     does_not_fit,
     not_yet,

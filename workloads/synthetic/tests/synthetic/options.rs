@@ -143,3 +143,12 @@ fn a_region_or_target_that_cannot_do_it_is_refused() {
     let (option, text) = error(r#"{"align":512}"#, &StreamSpec { granule: 4096, ..big });
     assert!(option == "block_size" && text.contains("multiples of 512 bytes"), "{option}: {text}");
 }
+
+#[test]
+fn all_that_is_wrong_is_told_at_once() {
+    let json = r#"{ "mix": { "read": 70, "write": 40 }, "block_size": "4k", "pattern": "sequential",
+        "stride": "8k", "theta": 0.9, "align": "4k", "passes": 0 }"#;
+    let error = create(json).map(|_| ()).unwrap_err();
+    let options: Vec<_> = error.all().filter_map(iodyno_plugin::Error::option_name).collect();
+    assert_eq!(options, ["mix", "stride", "theta", "align", "passes"]);
+}
