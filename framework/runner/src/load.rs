@@ -41,6 +41,11 @@ impl Loaded {
 /// # Errors
 /// When the folder is none, or damaged elsewhere than at the end of a file.
 pub fn load(folder: &Path) -> Result<Loaded, RunError> {
+    let is_run = |folder: &Path| folder.join(names::RUN).is_file();
+    if folder.exists() && !is_run(folder) {
+        let text = format!("{}: No such file{}", names::RUN, elsewhere(folder, is_run));
+        return Err(RunError::record(folder, text));
+    }
     let header: RunHeader = document(folder, names::RUN)?;
     if header.schema_version > SCHEMA_VERSION {
         let reason = format!(
@@ -73,6 +78,18 @@ pub fn load(folder: &Path) -> Result<Loaded, RunError> {
     };
     let json = serde_json::to_vec(&results).expect("records are plain data with text keys");
     Ok(Loaded { path: folder.to_owned(), results, json, rows, histograms })
+}
+
+/// Where a run folder is near a path that is none: around it, or in it.
+fn elsewhere(path: &Path, is_run: impl Fn(&Path) -> bool) -> String {
+    if let Some(around) = path.ancestors().skip(1).find(|folder| is_run(folder)) {
+        let around = if around.as_os_str().is_empty() { Path::new(".") } else { around };
+        return format!("; it is a part of the run folder {}", around.display());
+    }
+    let inside = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    // Names begin with the time.
+    let newest = inside.filter(|folder| is_run(folder)).max();
+    newest.map_or(String::new(), |run| format!("; name a run in it, for example {}", run.display()))
 }
 
 const STOPS_HERE: &str =

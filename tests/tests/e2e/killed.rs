@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
+use iodyno_plugin::random::Random;
 use iodyno_record::{Envelope, Event, Histogram, Op, Outcome, Row, RowKind, StepRecord};
 use iodyno_tests::Folder;
 use rustix::process::Signal;
 
-use crate::{folder, results, schema};
+use crate::{READS, folder, results, schema};
 
 /// Long phases with short rows on a scratch file, after a while of idling.
 const LONG: &str = r#"
@@ -165,5 +168,53 @@ fn before_its_record_is_begun() {
     let run = folder.only_run();
     // The header is written last of what comes before the first I/O.
     fs::remove_file(run.join("run.json")).unwrap();
-    folder.run(&format!("report {}", run.display())).exits(3).says("is no readable run folder: run.json");
+    folder
+        .run(&format!("report {}", run.display()))
+        .exits(3)
+        .says("is no readable run folder: run.json: No such file");
+}
+
+/// Between steps, while reports are written, wherever chance has it.
+#[test]
+fn at_any_moment() {
+    const SEED: u64 = 7;
+    let (folder, mut random) = (folder(), Random::new(SEED));
+    let (head, test) = READS.split_once("[[test]]").unwrap();
+    let test = |n: u32| format!("[[test]]{}", test.replace("\"read\"", &format!("\"read-{n}\"")));
+    let tests: String = (0..8).map(test).collect();
+    folder.file("short.toml", &(head.replace("300ms", "20ms").replace("50ms", "10ms") + &tests));
+    folder.run("run short.toml --size 16MiB -q").exits(0);
+    let (mut unbegun, mut interrupted, mut finished) = (0, 0, 0);
+    for _ in 0..20 {
+        let known = folder.runs();
+        let wait = Duration::from_micros(random.below(500_000));
+        println!("seed {SEED}: killed after {wait:?}");
+        let running = folder.start("run short.toml --size 16MiB -q");
+        thread::sleep(wait);
+        running.signal(Signal::KILL);
+        running.end();
+        let Some(run) = folder.runs().into_iter().find(|run| !known.contains(run)) else {
+            unbegun += 1;
+            continue;
+        };
+        let report = format!("report {} -o json=k.json -o html=k.html -o csv=k.csv", run.display());
+        if !run.join("run.json").exists() {
+            folder.run(&report).exits(3).says("run.json: No such file");
+            unbegun += 1;
+            continue;
+        }
+        folder.run(&report).exits(0).never_says("panicked");
+        schema::must_fit(&folder.path("k.json"));
+        let results = results(&folder.path("k.json")).runs.remove(0);
+        check_last_step(&run, &results.items);
+        match results.run.outcome {
+            Outcome::Interrupted => interrupted += 1,
+            outcome => {
+                assert_eq!((outcome, results.items.len()), (Outcome::Passed, 8));
+                finished += 1;
+            }
+        }
+    }
+    println!("{unbegun} not begun, {interrupted} interrupted, {finished} finished");
+    assert!(interrupted > 0);
 }

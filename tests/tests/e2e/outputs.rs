@@ -100,6 +100,22 @@ fn report_gives_what_the_run_gave() {
 }
 
 #[test]
+fn a_path_that_is_no_run_is_answered_with_the_nearest_one() {
+    let (folder, run) = finished();
+    let run = run.strip_prefix(folder.path("")).unwrap().display().to_string();
+    std::os::unix::fs::symlink(&run, folder.path("link")).unwrap();
+    folder.run("report link -o json=linked.json").exits(0).prints("1 test: 1 passed");
+    folder.run(&format!("report {run}/run.json")).exits(3).says(&format!("a part of the run folder {run}"));
+    folder
+        .run(&format!("report {run}/report/html"))
+        .exits(3)
+        .says(&format!("a part of the run folder {run}"));
+    folder.run("report runs").exits(3).says("run.json: No such file; name a run in it").says(&run);
+    folder.run("report linked.json").exits(3).says("run.json: No such file").never_says("name a run");
+    folder.run("report nothing").exits(3).says("nothing is no readable run folder").says("No such file");
+}
+
+#[test]
 fn several_runs_in_one_report() {
     let (folder, first) = finished();
     folder.file("other.toml", &simulated("").replace("1ms", "2ms").replace("\"simulated\"", "\"other\""));
