@@ -135,8 +135,8 @@ fn advice(cause: &io::Error) -> &'static str {
     }
 }
 
-/// What to do when an error says that no file can be opened because too many are: any part of a run may meet that, a plugin too, of
-/// whose error only the text is left.
+/// What to do when an error says that no file can be opened because too many are. Any part of a run may meet that, a
+/// plugin too, of whose error only the text is left.
 pub fn open_files_advice(error: &str) -> String {
     if error.contains("(os error 24)") {
         let limit = getrlimit(Resource::Nofile).current;
