@@ -5,7 +5,8 @@ use std::io::{IsTerminal as _, Write as _};
 use anstyle::{AnsiColor, Style};
 use iodyno_record::units::{amount, bandwidth, count, duration, latency};
 use iodyno_record::{
-    Envelope, Event, ItemResult, Note, NoteLevel, Outcome, Phase, Plan, Row, RowKind, StepResult, StepSpec,
+    Envelope, Event, ItemResult, Note, NoteLevel, Op, Outcome, Phase, Plan, Row, RowKind, StepResult,
+    StepSpec,
 };
 
 use crate::args::Progress;
@@ -211,11 +212,19 @@ fn phase(phase: Phase) -> &'static str {
 
 /// A step's result in a few words.
 fn figures(result: &StepResult) -> String {
-    let slowest =
-        result.ops(None).filter_map(|o| o.service.as_ref()?.percentile(99.0)).map(|p| p.value_ns).max();
-    let p99 = slowest.map(|ns| format!("  p99 {}", latency(ns as f64))).unwrap_or_default();
+    let p99 = result.ops(None).filter_map(|o| Some((o.op, o.service.as_ref()?.percentile(99.0)?.value_ns)));
+    let p99 = worst(p99);
     let rates = result.iops(None).zip(result.bandwidth_bytes_per_s(None));
     rates.map_or(p99.clone(), |(iops, rate)| format!("  {} IOPS  {}{p99}", count(iops), bandwidth(rate)))
+}
+
+/// The highest of what each operation reached for 99 % of its I/O, which is named where there are several.
+fn worst(p99_ns: impl Iterator<Item = (Op, u64)>) -> String {
+    let p99_ns: Vec<(Op, u64)> = p99_ns.collect();
+    let Some((op, ns)) = p99_ns.iter().max_by_key(|(_, ns)| ns) else { return String::new() };
+    let several = p99_ns.iter().any(|(other, _)| other != op);
+    let name = if several { format!("{} ", op.name()) } else { String::new() };
+    format!("  {name}p99 {}", latency(*ns as f64))
 }
 
 /// The last window in a few words.
@@ -224,7 +233,6 @@ fn live(rows: &[Row]) -> String {
         rows.iter().filter(|r| matches!(r.kind, RowKind::Warmup | RowKind::Measure)).collect();
     let iops: f64 = rows.iter().filter_map(|r| r.iops()).sum();
     let bytes: f64 = rows.iter().filter_map(|r| r.bandwidth_bytes_per_s()).sum();
-    let slowest = rows.iter().filter_map(|r| r.service.as_ref()).map(|l| l.p99_ns).max();
-    let p99 = slowest.map(|ns| format!("  p99 {}", latency(ns as f64))).unwrap_or_default();
+    let p99 = worst(rows.iter().filter_map(|r| Some((r.op, r.service.as_ref()?.p99_ns))));
     if rows.is_empty() { String::new() } else { format!("  {} IOPS  {}{p99}", count(iops), bandwidth(bytes)) }
 }

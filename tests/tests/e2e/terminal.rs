@@ -15,6 +15,14 @@ fn results_go_to_stdout_and_progress_to_stderr() {
 }
 
 #[test]
+fn progress_names_the_operation_whose_latency_it_tells() {
+    let folder = folder();
+    let mixed = folder.run("run simulated.toml");
+    assert!(["  read p99 ", "  write p99 "].iter().any(|text| mixed.err.contains(text)), "{mixed}");
+    folder.run("run reads.toml --size 16MiB").exits(0).says("B/s  p99 ");
+}
+
+#[test]
 fn quiet_says_nothing_but_errors() {
     let folder = folder();
     let ended = folder.run("run simulated.toml --quiet");
